@@ -10,7 +10,8 @@ import {
   scripts,
   startCalls,
   stopCalls,
-  svc
+  svc,
+  workflow
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
@@ -219,7 +220,7 @@ describe("A flow", () => {
         name: "bad",
         type: "action",
         dependsOn: [],
-        config: { code: "// first\nexport default async (input) => {\n  return input.missing.member\n}" }
+        config: { code: "// first\nexport default async (input) => {\n  throw new TypeError(input)\n}" }
       },
       get("after", "after", { dependsOn: ["bad"] })
     ])
@@ -227,7 +228,7 @@ describe("A flow", () => {
     assert.strictEqual(answer.headers["x-svc-execution-status"], "failed")
     assert.deepInclude(answer.body.error, { name: "TypeError", step: "bad", category: "code" })
     const seen = await execution(answer.headers["x-svc-execution-id"])
-    assert.match(seen.error.stack, /bad\.js:3/)
+    assert.match(seen.error.stack, /^ *at \S+ \(bad\.js:3:\d+\)$/)
     const trace = await traceOf(answer.headers["x-svc-execution-id"])
     assert.deepInclude(trace.get("bad"), { status: "failed" })
     assert.strictEqual(trace.get("pause").error.code, "ABORTED")
@@ -274,6 +275,19 @@ describe("A flow", () => {
     assert.deepStrictEqual(ended.output, { looks: 1 })
   })
 
+  it("asks a language model, and gives its text and usage", async () => {
+    const ask = { name: "ask", type: "action", config: { kind: "ai", prompt: "Greet {{input.name}}", model: "m" } }
+    const id = await publish([ask])
+    const output = { choices: [{ message: { content: "Hello!" } }], usage: { total_tokens: 3 } }
+    const input = { model: "m", messages: [{ role: "user", content: "Greet Ada" }] }
+    const fixtures = [{ connector: "openai", action: "createChatCompletion", input, output }]
+    const answer = await svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
+      key: svc.first.key,
+      body: { input: { name: "Ada" }, mock: "full", fixtures }
+    })
+    assert.deepStrictEqual(answer.body, { text: "Hello!", usage: { total_tokens: 3 } })
+  })
+
   it("refuses a loop over no list, and one that would make too many calls, before its first iteration", async () => {
     const id = await publish([
       { name: "each", type: "loop", config: { over: "{{input.list}}", steps: [get("one", "loop-{{item}}")] } }
@@ -282,6 +296,17 @@ describe("A flow", () => {
     const many = Array.from({ length: 10_001 }, (_, at) => at)
     assert.strictEqual((await run(id, { list: many })).body.error.code, "LOOP_LIMIT")
     assert.isEmpty(requestsTo(`/${slug}/get/loop-`))
+  })
+})
+
+describe("svc.step", () => {
+  it("bounds what its steps show together with the results of calls", async () => {
+    const id = await workflow(
+      `for (let i = 0; ; i++) { await svc.step("big", () => "x".repeat(200000)); if (i % 20 === 0) await svc.state.get("k") }`
+    )
+    const answer = await run(id)
+    assert.strictEqual(answer.body.error.code, "JOURNAL_LIMIT")
+    assert.isBelow((await execution(answer.headers["x-svc-execution-id"])).steps.length, 500)
   })
 })
 
@@ -315,6 +340,14 @@ describe("Saving a flow", () => {
         "OUT_OF_SCOPE spec.response.success.body"
       ]
     )
+  })
+
+  it("refuses a request schema that cannot be used, and text that cannot be stored", async () => {
+    assert.deepStrictEqual(await codesOf([], { requestSchema: { type: "nothing" } }), [
+      "INVALID_SCHEMA spec.requestSchema.type"
+    ])
+    const unstorable = await save([{ name: "a", type: "action", input: { x: "\u0000" } }])
+    assert.strictEqual(unstorable.status, 422, unstorable.text)
   })
 
   it("names the steps of a cycle, and the line of code that does not parse", async () => {

@@ -21,7 +21,7 @@ import { inFirstChange, type RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
 import { type GuestEnd, type PendingCall, pendingCall } from "./PendingCall.js"
-import { reportedStepRow } from "./trace/StepTrace.js"
+import { putStepRow, reportedStepRow } from "./trace/StepTrace.js"
 import { type Offload, Recorded, shownName, shownValue, stepRow, type TracedCall } from "./trace/Trace.js"
 
 /** What a progress needs of the world: ids and hashes. */
@@ -109,7 +109,6 @@ export class Progress {
   private recorded = new Recorded()
   /** Identifies the code that the guest runs, the same for all runs of a version. */
   readonly program: string
-
   constructor(
     readonly spec: RunSpec,
     private readonly ports: ProgressPorts
@@ -188,14 +187,10 @@ export class Progress {
     else if (output.s === "skipped") this.skipped++
     this.stepCount = Math.max(this.stepCount, output.r + 1)
     if (isWritten) return
-    this.addStepRow(reportedStepRow(output, at, this.redaction.scrub, this.ports.offload, this.recorded))
-  }
-
-  /** A change has one row for each step: its latest state. */
-  private addStepRow(row: StepRow): void {
-    const before = this.steps.findLastIndex(({ index }) => index === row.index)
-    if (before < 0) this.steps.push(row)
-    else this.steps[before] = row
+    const before = this.recorded.characters
+    putStepRow(this.steps, reportedStepRow(output, at, this.redaction.scrub, this.ports.offload, this.recorded))
+    // What steps show is bounded together with the results of calls.
+    this.journalBytes += this.recorded.characters - before
   }
 
   private stepOf(name: string): string {
@@ -273,7 +268,7 @@ export class Progress {
     this.stepCount = Math.max(this.stepCount, call.row + 1)
     const row = stepRow(call, this.redaction.scrub, this.ports.offload, this.recorded)
     if (call.inStep === undefined) this.steps.push(row)
-    else this.addStepRow(row)
+    else putStepRow(this.steps, row)
   }
 
   /** The value as the record shows it. */

@@ -73,7 +73,7 @@ export const journalLimitError = (tier: Tier, step: string): RunError =>
     code: "JOURNAL_LIMIT",
     category: "quota",
     step,
-    message: `the results of this run's host calls are larger than the ${tiers[tier].journalBytes / mebibyte} MiB that its tier may keep: fetch less, or several runs each a part`
+    message: `the results of this run's host calls and steps are larger than the ${tiers[tier].journalBytes / mebibyte} MiB that its tier may keep: fetch less, or several runs each a part`
   })
 
 export const tooManyCallsError = runError({

@@ -15,6 +15,13 @@ export const callStep = ({ of, own, p, z }: Extract<GuestOutput, { t: "call" }>)
         ...(z === undefined ? {} : { missing: z })
       }
 
+/** Adds a row to those of a change, which has one for each step: its latest state. */
+export const putStepRow = (rows: Array<StepRow>, row: StepRow): void => {
+  const before = rows.findLastIndex(({ index }) => index === row.index)
+  if (before < 0) rows.push(row)
+  else rows[before] = row
+}
+
 const failureJson = (failure: StepFailure | undefined, scrub: Scrubber): Json =>
   failure === undefined
     ? null
@@ -33,7 +40,7 @@ export const reportedStepRow = (
   offload: Offload,
   recorded: Recorded
 ): StepRow => {
-  const isOver = step.s !== "running" && step.s !== "waiting"
+  const isOver = step.s !== "running"
   const head = {
     name: lastName(step.p),
     index: step.r,

@@ -108,7 +108,7 @@ export interface StepOutput {
   readonly of?: string
   /** Its type. */
   readonly k: string
-  readonly s: "running" | "waiting" | "completed" | "failed" | "skipped"
+  readonly s: "running" | "completed" | "failed" | "skipped"
   readonly at: number
   /** Its output; or the characters of one that is too large to be shown. */
   readonly v?: Json

@@ -2,6 +2,7 @@
 import { Either } from "effect"
 import type { WorkflowAnalysis, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { findCalls } from "./Bindings.js"
+import { withLibrary } from "../../sandbox/runner/Script.js"
 import { compile, tooDeepIssue } from "./Compile.js"
 import { libraryOf } from "./FlowUse.js"
 import { diagramOf } from "./Diagram.js"
@@ -13,7 +14,7 @@ export const analyse = (source: string): Either.Either<WorkflowAnalysis, Readonl
     return Either.map(compile(source), (compiled) => {
       const names = collectScopeNames(compiled.tree, compiled.main)
       const library = libraryOf(compiled.tree, names)
-      const script = library === undefined ? compiled.script : `${compiled.script}\n${library}`
+      const script = library === undefined ? compiled.script : withLibrary(library, compiled.script)
       return { script, ...findCalls(compiled, names), diagram: diagramOf(compiled, names) }
     })
   } catch (error) {

@@ -3,7 +3,7 @@ import { Either } from "effect"
 import type { ObjectExpression } from "acorn"
 import { compilePattern } from "../../../domain/expression/Pattern.js"
 import type { PatternProgram } from "../../../domain/expression/PatternProgram.js"
-import { flowScript, stepScript } from "../../sandbox/flow/FlowScript.js"
+import { libraryWithFlow, stepLibrary } from "../../sandbox/flow/FlowScript.js"
 import type { ScopeNames } from "./ScopeNames.js"
 import { constantText, type Tree } from "./Syntax.js"
 
@@ -14,8 +14,8 @@ export const libraryOf = (tree: Tree, names: ScopeNames): string | undefined => 
       node.type === "MemberExpression" || node.type === "Identifier" ? names.pathsOf(node).map(([root]) => root) : []
     )
   )
-  if (used.has("flow")) return flowScript(patternsIn(tree))
-  return used.has("step") ? stepScript : undefined
+  if (used.has("flow")) return libraryWithFlow(patternsIn(tree))
+  return used.has("step") ? stepLibrary : undefined
 }
 
 /** Why a pattern cannot be used; `undefined` if it can. */

@@ -54,7 +54,8 @@ export const journal = runTable({
 const steps = runTable({
   name: "steps",
   columns: { id: "text", class: "smallint", org: "text", index: "int", status: "text", path: "text", record: "json" },
-  conflict: "ON CONFLICT (id, class, index) DO UPDATE SET status = excluded.status, record = excluded.record",
+  conflict:
+    "ON CONFLICT (id, class, index) DO UPDATE SET status = excluded.status, path = excluded.path, record = excluded.record",
   rows: ({ id, organisationId: org, retention, steps = noRows }) =>
     steps.map(({ index, path, record, status }) => ({ id, class: retention, org, index, status, path, record }))
 })

@@ -1,8 +1,9 @@
-/** What the parts of the flow library find: the prelude's `flowHost`, and the evaluation of expressions. */
-declare const host: GuestFlowPart
-declare const expressions: GuestFlowPart
+/** What the parts of the library find: the prelude's `libraryHost`, and the evaluation of expressions. */
+declare const host: GuestFunctions
+declare const expressions: GuestFunctions
 /** Compiled patterns of conditions. */
-declare const patterns: GuestFlowPart
+declare const patterns: GuestFunctions
 
-/** Functions by name; a flow passes values of any kind. */
-type GuestFlowPart = { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
+/** Functions by name. */
+// oxlint-disable-next-line typescript/no-explicit-any -- A workflow passes values of any kind.
+type GuestFunctions = { readonly [name: string]: any }

@@ -1,8 +1,9 @@
 /**
  * The flow library: runs the steps of a flow in the order of their dependencies. A script that uses `svc.flow` brings it
- * along; it makes its calls through the parts of the prelude that `host` holds. What a workflow changes of the built-ins
- * changes this too, for its own run.
+ * along. It reports steps and makes calls through `Steps.guest.js`. What a workflow
+ * changes of the built-ins changes this too, for its own run.
  */
+
 /** Steps that compute or call at once. */
 const stepsAtOnce = 20
 /** Times that a wait looks at its condition. */
@@ -39,7 +40,7 @@ class Values {
     const [failed] = failures
     if (failed !== undefined)
       throw stepError("MappingFailed", "MAPPING_FAILED", "contract", "mapping." + failed.target + " " + failed.message)
-    for (const target of missing) if (this.missing.length < 100) this.missing.push(target)
+    for (const target of missing) this.missing.push(target)
     return value
   }
   meets(condition) {
@@ -52,9 +53,6 @@ class Values {
       ...args
     }
   }
-  get missingText() {
-    return this.missing.length === 0 ? "" : ',"z":' + JSON.stringify(this.missing)
-  }
 }
 
 /** One run of a flow. */
@@ -63,8 +61,8 @@ class FlowRun {
     this.ctx = ctx
     /** The error that ends the flow. */
     this.halted = undefined
-    /** Steps that have begun and are reported by the guest. */
-    this.open = new Set()
+    /** Steps that have begun and are reported here, with their targets without a value. */
+    this.open = new Map()
     this.busy = 0
     /** @type {(() => void)[]} */
     this.waiting = []
@@ -86,11 +84,11 @@ class FlowRun {
   halt(cause, owners) {
     if (this.halted !== undefined) return
     this.halted = cause
-    const aborted = failureText(abortedError())
-    for (const step of this.open) {
+    const aborted = abortedError()
+    for (const [step, missing] of this.open) {
       if (owners.includes(step)) continue
-      reportStep(step, "failed", aborted)
       this.open.delete(step)
+      reportFailure(step, aborted, missing)
     }
   }
 }
@@ -102,17 +100,10 @@ const skipAll = (list, context) => {
   for (const entry of list.entries) skipOne(entry, context)
 }
 const skipOne = (entry, context) => {
-  const at = host.now()
-  const step = {
-    row: nextRow(),
-    path: context.prefix + entry.name,
-    parent: context.parent,
-    type: entry.type,
-    startedAt: at
-  }
-  reportStep(step, "skipped")
+  const path = context.prefix + entry.name
+  report(newStep(path, context.parent, entry.type), "skipped")
   context.scope.steps[entry.name] = { output: null, error: null }
-  if (entry.type !== "loop") for (const list of entry.groups) skipAll(list, { ...context, parent: step.path })
+  if (entry.type !== "loop") for (const list of entry.groups) skipAll(list, { ...context, parent: path })
 }
 
 /** Runs the steps of a list; resolves once all have ended, and rejects with the failure of one that ends the list. */
@@ -154,64 +145,51 @@ const runList = (list, context) =>
     for (const entry of entries) if (waits.get(entry) === 0) start(entry)
   })
 
+/** Whether a step runs: no gate has skipped it, and its own condition holds. */
+const isTaken = ({ name, options }, { skipped }, values) =>
+  !skipped.has(name) && (options.when === undefined || values.meets(options.when))
+
 /** Runs a step, and leaves its output or error to the expressions of others. */
 const runStep = async (entry, context) => {
   const { options } = entry
   const { run, scope } = context
-  if (context.skipped.has(entry.name)) return skipOne(entry, context)
   const values = new Values(scope)
-  if (options.when !== undefined && !values.meets(options.when)) return skipOne(entry, context)
   const path = context.prefix + entry.name
-  const step = { row: -1, path, parent: context.parent, type: entry.type, startedAt: host.now() }
-  /** The step's own host call reports it. */
-  let isReported = false
-  let failures = ""
-  const body = (place) => {
-    if (!entry.isOwn) return entry.body({ context, place, step, values })
-    const of = context.parent === undefined ? "" : ',"of":' + JSON.stringify(context.parent)
-    // The targets without a value are known when the call is made.
-    Object.defineProperty(place, "more", { get: () => ',"own":"' + entry.type + '"' + of + values.missingText })
-    const made = entry.body({ context, place, step, values })
-    isReported = place.calls > 0
-    return made
-  }
-  const begin = () => {
-    if (entry.isOwn) return
-    step.row = nextRow()
-    if (entry.isShown !== true) return
-    run.open.add(step)
-    reportStep(step, "running")
-  }
-  const attempt = () => {
-    begin()
-    // A connector's call is retried by the service, with the settings of its call.
-    const settings = entry.isOwn || entry.isLight ? {} : { retry: options.retry, timeoutMs: options.timeoutMs }
-    return attempted(path, settings, body, (startedAt, cause) => {
-      failures += (failures === "" ? "" : ",") + '{"at":' + startedAt + ',"to":' + host.now() + failureText(cause) + "}"
-    })
-  }
+  let step
   try {
-    const output = await (entry.isLight || entry.isWaiting ? attempt() : run.withPlace(attempt))
+    if (!isTaken(entry, context, values)) return skipOne(entry, context)
+    step = newStep(path, context.parent, entry.type)
+    const output = await runBody(entry, context, step, path, values)
     scope.steps[entry.name] = { output: output === undefined ? null : output, error: null }
     run.open.delete(step)
-    if (!entry.isOwn && run.halted === undefined)
-      reportStep(step, "completed", valueText("v", output) + values.missingText + attemptsText(failures))
-  } catch (cause) {
-    if (run.halted !== undefined && !run.open.has(step)) throw cause
+    if (!entry.isOwn && run.halted === undefined) reportValue(step, output, values.missing)
+  } catch (thrown) {
+    if (run.halted !== undefined && !run.open.has(step)) throw thrown
     run.open.delete(step)
-    const placed = placedError(cause, entry, path)
-    if (!isReported) {
-      if (step.row < 0) step.row = nextRow()
-      reportStep(step, "failed", failureText(placed) + values.missingText + attemptsText(failures))
+    const cause = placedError(thrown, entry, path)
+    reportFailure(step ?? newStep(path, context.parent, entry.type), cause, values.missing)
+    if (options.onError !== "continue") {
+      if (!context.inLoop) run.halt(cause, context.owners)
+      throw cause
     }
-    if (options.onError === "continue") {
-      host.ending.hasFailures = true
-      scope.steps[entry.name] = { output: null, error: errorOf(placed) }
-      return
-    }
-    if (!context.inLoop) run.halt(placed, context.owners)
-    throw placed
+    noteFailure()
+    scope.steps[entry.name] = { output: null, error: errorOf(cause) }
   }
+}
+
+/** Runs the body of a step in attempts; one that computes or calls at once has a place among a few. */
+const runBody = (entry, { run, ...context }, step, path, values) => {
+  const body = (tools) => entry.body({ context: { run, ...context }, path, step, tools, values })
+  // A connector's call is retried by the service, with the settings of its call.
+  const { retry, timeoutMs } = entry.isOwn || entry.isLight ? {} : entry.options
+  const attempt = () => {
+    if (entry.isShown) {
+      run.open.set(step, values.missing)
+      report(step, "running")
+    }
+    return attempted(step, { retry, timeoutMs }, body, entry.isOwn, values.missing)
+  }
+  return entry.isLight || entry.isWaiting ? attempt() : run.withPlace(attempt)
 }
 
 /** The error with the step that failed; lines of a step's code are counted in the step. */
@@ -251,15 +229,14 @@ const runFlow = async (ctx, response, build) => {
     })
   } catch (cause) {
     const { error } = response
-    if (error !== undefined && host.ending.reply === undefined) {
+    if (error !== undefined) {
       const values = new Values({ ...scope, error: errorOf(cause) })
-      const body = error.body === undefined ? null : answerOf(error.body, values)
-      host.ending.reply = JSON.stringify({ status: error.status ?? 500, body: body ?? null })
+      answerFailure(error.status ?? 500, error.body === undefined ? null : answerOf(error.body, values))
     }
     throw cause
   }
   const { success } = response
-  if (success?.status !== undefined) host.ending.status = success.status
+  answerWith(success?.status)
   if (success?.body !== undefined) return answerOf(success.body, new Values(scope))
   return scope.steps[response.last]?.output ?? null
 }

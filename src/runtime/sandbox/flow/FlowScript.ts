@@ -1,7 +1,6 @@
 /**
- * The library of `svc.step` and `svc.flow` as a script: a workflow that uses them brings it along, behind its own code, so
- * that the lines of that stay the same. The prelude takes it when the script is loaded; guests of other workflows do not
- * hold it.
+ * The library of `svc.step` and `svc.flow`, which the script of a workflow that uses them brings along. Guests of other
+ * workflows do not hold it.
  */
 import { flowLibrary } from "../../../domain/expression/FlowLibrary.js"
 import type { PatternProgram } from "../../../domain/expression/PatternProgram.js"
@@ -11,13 +10,14 @@ import flowSteps from "./FlowSteps.guest.js"
 import steps from "./Steps.guest.js"
 
 const stepProgram = programOf(steps)
-const flowProgram = programOf(`${flowSteps}\n${run}`)
+const flowProgram = programOf(`${run}\n${flowSteps}`)
 
 /** The library of a workflow that uses `svc.step` only. */
-export const stepScript = `globalThis.__library=(host)=>{"use strict";
-${stepProgram}return{stepIn}};`
+export const stepLibrary = `(host)=>{"use strict";
+${stepProgram}return{__proto__:null,stepIn}}`
 
 /** The library with `svc.flow`, and the compiled patterns of the workflow's conditions, by how they are written. */
-export const flowScript = (patterns: { readonly [pattern: string]: PatternProgram }): string =>
-  `globalThis.__library=(host)=>{"use strict";const expressions=${flowLibrary};const patterns=${JSON.stringify(patterns)};
-${stepProgram}${flowProgram}return{stepIn,runFlow}};`
+export const libraryWithFlow = (patterns: { readonly [pattern: string]: PatternProgram }): string =>
+  `(host)=>{"use strict";
+${stepProgram}const runFlow=(()=>{const expressions=${flowLibrary};const patterns=JSON.parse(${JSON.stringify(JSON.stringify(patterns))});
+${flowProgram}return runFlow})();return{__proto__:null,stepIn,runFlow}}`

@@ -14,31 +14,32 @@ class StepList {
       isOwn: false,
       isWaiting: false,
       isLight: false,
+      isShown: false,
       groups: [],
       ...more
     })
   }
 
-  // --- Types: `body` takes the context of its list, the step, and its values ---
+  // --- Types: `body` takes the context of its list, the step with its path, its tools and values ---
 
   /** A step whose one host call is the step itself. */
   action(name, options, body) {
-    this.add(name, "action", options, ({ place, values }) => body(servicesOf(place), values), { isOwn: true })
+    this.add(name, "action", options, ({ tools, values }) => body(tools.services, values), { isOwn: true })
   }
   step(name, options, body) {
-    this.add(name, "action", options, ({ place, values }) => body(servicesOf(place), values))
+    this.add(name, "action", options, ({ tools, values }) => body(tools.services, values))
   }
   code(name, options, input, module) {
-    const run = ({ context, place, values }) => {
-      const timer = host.setTimer("setTimeout", false, place)
-      const main = module(servicesOf(place), host.fetchOf(place), timer, host.setTimer("setInterval", true, place))
-      return main(input(values), context.run.ctx)
+    const run = async ({ context, tools, values }) => {
+      const { fetch, services, setInterval, setTimeout } = tools
+      const main = module(services, fetch, setTimeout, setInterval)
+      return plain(await main(input(values), context.run.ctx))
     }
     this.add(name, "action", options, run, { line: options.line, isShown: true })
   }
   chat(name, options, body, input) {
-    const run = async ({ place, values }) => {
-      const answer = await body(servicesOf(place), values, input(values))
+    const run = async ({ tools, values }) => {
+      const answer = await body(tools.services, values, input(values))
       const text = answer?.text ?? answer?.content ?? answer?.choices?.[0]?.message?.content ?? null
       return { text, usage: answer?.usage ?? null }
     }
@@ -51,14 +52,14 @@ class StepList {
   }
   gate(name, options, branches) {
     const lists = branches.map((branch) => ({ ...branch, list: built(branch.steps) }))
-    const run = async ({ context, step, values }) => {
+    const run = async ({ context, path, step, values }) => {
       const taken = lists.find(({ when }) => when === undefined || values.meets(when))
       for (const one of taken?.skip ?? []) context.skipped.add(one)
-      for (const one of lists) if (one !== taken) skipAll(one.list, { ...context, parent: step.path })
+      for (const one of lists) if (one !== taken) skipAll(one.list, { ...context, parent: path })
       if (taken !== undefined)
         await runList(taken.list, {
           ...context,
-          parent: step.path,
+          parent: path,
           owners: [...context.owners, step],
           skipped: new Set()
         })
@@ -90,30 +91,30 @@ const timeOf = (value) => {
 }
 const waitUntil =
   ({ durationMs, until }) =>
-  async ({ place, values }) => {
+  async ({ tools, values }) => {
     if (durationMs !== undefined) {
-      await call("timer.sleep", [durationMs], undefined, place)
+      await tools.sleep(durationMs)
       return { until: new Date(host.now()).toISOString() }
     }
     const at = timeOf(values.value(until))
     if (Number.isNaN(at))
       throw stepError("InvalidTime", "INVALID_TIME", "code", "until is no time: " + String(values.value(until)))
-    await call("timer.sleep", [Math.max(0, at - host.now())], undefined, place)
+    await tools.sleep(Math.max(0, at - host.now()))
     return { until: new Date(at).toISOString() }
   }
 
 const waitForCondition = (settings, look) => {
   const { states = [] } = settings
   const pause = (settings.pollSeconds ?? 60) * 1000
-  return async ({ context, place, values }) => {
+  return async ({ context, tools, values }) => {
     const deadline = settings.timeoutMs === undefined ? Infinity : host.now() + settings.timeoutMs
     for (let looks = 1; ; looks++) {
       const state = {}
       for (const [scope, key] of states) {
-        const value = await call("state.get", [key, { scope }], undefined, place)
+        const value = await tools.state(scope, key)
         ;(state[scope] ??= {})[key] = value
       }
-      const poll = look === undefined ? null : await look(servicesOf(place), values)
+      const poll = look === undefined ? null : await look(tools.services, values)
       const met = expressions.meets(settings.condition, { ...context.scope, state, poll }, patterns)
       if (met) return { looks, poll }
       const left = deadline - host.now()
@@ -124,14 +125,14 @@ const waitForCondition = (settings, look) => {
           "timeout",
           "the condition did not hold " + (left <= 0 ? "in time" : "in " + mostLooks + " looks")
         )
-      await call("timer.sleep", [Math.min(pause, left)], undefined, place)
+      await tools.sleep(Math.min(pause, left))
     }
   }
 }
 
 // --- Loops ---
 
-const runLoop = async ({ context, step, values }, options, settings, list) => {
+const runLoop = async ({ context, path, step, values }, options, settings, list) => {
   const items = values.value(settings.over)
   if (!Array.isArray(items)) throw stepError("NotAList", "NOT_A_LIST", "code", settings.over + " is not a list")
   const most = settings.maxIterations ?? 10_000
@@ -164,8 +165,8 @@ const runLoop = async ({ context, step, values }, options, settings, list) => {
     const inside = {
       ...context,
       scope,
-      prefix: step.path + "[" + i + "].",
-      parent: step.path,
+      prefix: path + "[" + i + "].",
+      parent: path,
       owners: [...context.owners, step],
       skipped: new Set(),
       inLoop: true
@@ -178,7 +179,7 @@ const runLoop = async ({ context, step, values }, options, settings, list) => {
     } catch (cause) {
       if (context.run.halted !== undefined || settings.continueOnError !== true) throw cause
       failed++
-      host.ending.hasFailures = true
+      noteFailure()
     }
   }
   const worker = async () => {

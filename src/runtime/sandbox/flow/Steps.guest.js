@@ -1,67 +1,128 @@
 /**
- * Steps: parts of a run with a name, which the trace shows, and which are retried by themselves. A script that uses
- * `svc.step` brings this along; `host` holds the parts of the prelude that it needs. What a workflow changes of the
- * built-ins changes this too, for its own run.
+ * Steps: parts of a run with a name, which the trace shows, and which are retried by themselves. The engine evaluates this
+ * before the workflow's code. Like the prelude it uses nothing that such code can change, and all text of outputs is made
+ * here: what a workflow can get hold of through the flow library, which uses ordinary built-ins, are tokens of steps.
  */
+const { call, describe, emit, ending, explained, isError, isFiniteNumber, isObject, isOutOfMemory, json, limits } = host
+const { define, fetchOf, freeze, mapGet, mapSet, messageOf, NativeError, NativePromise, NativeTypeError } = host
+const { parse, placeAt, random32, read, servicesOf, setTimer, stringify, textOf, weakGet, weakSet } = host
+const { min, round } = Math
+const { isInteger } = Number
 
-const { call, define, describe, emit, ending, explained, isError, isObject, isOutOfMemory, json, limits } = host
-const { messageOf, nextRow, placeAt, random32, read, servicesOf, stringify, textOf } = host
+/** Characters of the path of a step, targets without a value that one step names, and its attempts. */
+const longestPath = 1_000
+const mostMissing = 100
+const mostAttempts = 10
 
-/** The value as a member of an output; a large one is left out, and its size is given. */
-const valueText = (name, value) => {
-  const text = json(value)
-  return text.length > limits.stepValue ? ',"' + name + 'Size":' + text.length : ',"' + name + '":' + text
-}
-/** The error of a step as a member of its output. */
-const failureText = (cause) => {
-  if (!isObject(cause))
-    return ',"e":{"name":"Error","message":' + stringify(textOf(describe(cause), limits.message)) + "}"
-  const code = read(cause, "code")
-  const category = read(cause, "category")
-  return (
-    ',"e":{"name":' +
-    stringify(textOf(read(cause, "name"), 200) || "Error") +
-    ',"message":' +
-    stringify(explained(textOf(read(cause, "name"), 200), messageOf(cause))) +
-    (typeof code === "string" ? ',"code":' + stringify(textOf(code, 200)) : "") +
-    (typeof category === "string" ? ',"category":' + stringify(textOf(category, 20)) : "") +
-    "}"
-  )
-}
-
-/**
- * Reports a step's state. `more`: further members as text.
- * @param {{ row: number, path: string, parent?: string | undefined, type: string, startedAt: number }} step
- * @param {"running" | "waiting" | "completed" | "failed" | "skipped"} status
- * @param {string} [more]
- */
-const reportStep = (step, status, more = "") =>
-  emit(
-    '{"t":"step","r":' +
-      step.row +
-      ',"p":' +
-      stringify(step.path) +
-      (step.parent === undefined ? "" : ',"of":' + stringify(step.parent)) +
-      ',"k":' +
-      stringify(step.type) +
-      ',"s":"' +
-      status +
-      '","at":' +
-      step.startedAt +
-      more +
-      "}"
-  )
-
-const isTransient = (cause) => isObject(cause) && read(cause, "category") === "transient"
 /** An error of the service with a code. */
 const stepError = (name, code, category, message) => {
-  const error = new Error(message)
+  const error = new NativeError(message)
   define(error, "name", name, false)
   define(error, "code", code, true)
   define(error, "category", category, true)
   return error
 }
 const abortedError = () => stepError("Aborted", "ABORTED", "cancelled", "another step has failed, which ends the run")
+const isTransient = (cause) => isObject(cause) && read(cause, "category") === "transient"
+
+// --- Reports ---
+
+/** What is known of a step, by its token. */
+const steps = new WeakMap()
+let stepCount = 0
+const statuses = { __proto__: null, running: true, completed: true, failed: true, skipped: true }
+
+/**
+ * A token of a new step.
+ * @param {string} path
+ * @param {string | undefined} parent
+ * @param {string} type
+ */
+const newStep = (path, parent, type) => {
+  if (++stepCount > limits.calls)
+    throw stepError("TooManySteps", "TOO_MANY_STEPS", "code", "a run may have " + limits.calls + " steps")
+  const name = textOf(path, longestPath + 1)
+  if (name === "" || name.length > longestPath)
+    throw new NativeTypeError("the names of steps in each other have at most " + longestPath + " characters together")
+  const token = freeze({ __proto__: null })
+  const of = parent === undefined ? "" : ',"of":' + stringify(textOf(parent, longestPath))
+  weakSet(steps, token, {
+    __proto__: null,
+    row: -1,
+    path: name,
+    of,
+    type: textOf(type, 20),
+    startedAt: host.now(),
+    attempts: "",
+    isReported: false
+  })
+  return token
+}
+const stepOf = (token) => {
+  const step = weakGet(steps, token)
+  if (step === undefined) throw new NativeTypeError("this is no step of the flow")
+  return step
+}
+
+/** The value as a member of an output; a large one is left out, and its size is given. */
+const valueText = (value) => {
+  const text = json(value)
+  return text.length > limits.stepValue ? ',"vSize":' + text.length : ',"v":' + text
+}
+const failureText = (cause) => {
+  if (!isObject(cause))
+    return ',"e":{"name":"Error","message":' + stringify(textOf(describe(cause), limits.message)) + "}"
+  const name = textOf(read(cause, "name"), 200) || "Error"
+  const code = read(cause, "code")
+  const category = read(cause, "category")
+  return (
+    ',"e":{"name":' +
+    stringify(name) +
+    ',"message":' +
+    stringify(textOf(explained(name, messageOf(cause)), limits.message)) +
+    (typeof code === "string" ? ',"code":' + stringify(textOf(code, 200)) : "") +
+    (typeof category === "string" ? ',"category":' + stringify(textOf(category, 20)) : "") +
+    "}"
+  )
+}
+/** The targets whose expression had no value. */
+const missingText = (missing) => {
+  if (missing === undefined) return ""
+  let text = ""
+  const count = min(missing.length, mostMissing)
+  for (let i = 0; i < count; i++) {
+    const one = textOf(missing[i], 200)
+    text += (i === 0 ? "" : ",") + stringify(one)
+  }
+  return text === "" ? "" : ',"z":[' + text + "]"
+}
+
+/** Reports a step's state. `rest`: further members as text. */
+const reportRecord = (step, status, rest) => {
+  if (host.isEnded()) return
+  if (step.row < 0) step.row = host.nextRow()
+  const text =
+    '{"t":"step","r":' + step.row + ',"p":' + stringify(step.path) + step.of + ',"k":' + stringify(step.type) + ',"s":"'
+  emit(text + status + '","at":' + step.startedAt + rest + "}")
+}
+const attemptsText = (step) => (step.attempts === "" ? "" : ',"a":[' + step.attempts + "]")
+
+/** Reports that a step has begun, or was skipped. */
+const report = (token, status) => {
+  if (statuses[status] === true) reportRecord(stepOf(token), status, "")
+}
+/** Reports the result of a step, unless its own host call does. */
+const reportValue = (token, value, missing) => {
+  const step = stepOf(token)
+  reportRecord(step, "completed", valueText(value) + missingText(missing) + attemptsText(step))
+}
+/** Reports the failure of a step, unless its own host call does. */
+const reportFailure = (token, cause, missing) => {
+  const step = stepOf(token)
+  if (!step.isReported) reportRecord(step, "failed", failureText(cause) + missingText(missing) + attemptsText(step))
+}
+
+// --- Attempts ---
 
 /** The pause before attempt `next`: 2 is the first retry. */
 const pauseBefore = (retry, next) => {
@@ -73,98 +134,144 @@ const pauseBefore = (retry, next) => {
       : retry.backoff === "linear"
         ? initial * (n + 1)
         : initial * (retry.coefficient ?? 2) ** n
-  const capped = raw < (retry.maxMs ?? 60000) ? raw : (retry.maxMs ?? 60000)
-  return Math.round(capped * (1 + (retry.jitter ?? 0.2) * (2 * ((random32() >>> 0) / 4294967296) - 1)))
+  const capped = min(raw, retry.maxMs ?? 60000)
+  return round(capped * (1 + (retry.jitter ?? 0.2) * (2 * (random32() / 4294967296) - 1)))
 }
 
-/** Calls of the service between the attempts of a step are numbered from here, so that the body's calls keep their numbers. */
+/** A host call that waits. */
+const sleepAt = (place, millis) => {
+  const wait = +millis
+  if (!isFiniteNumber(wait) || wait > limits.timer)
+    throw new NativeTypeError("a step waits for a number of milliseconds, " + limits.timer + " at most")
+  return call("timer.sleep", [wait > 0 ? wait : 0], undefined, place)
+}
+/** Waits of the service between attempts are numbered from here, so that the body's calls keep their numbers. */
 const serviceCalls = 1_000_000
-const sleepIn = (path, nth, millis) => {
+const sleepBetween = (path, nth, millis) => {
   const place = placeAt(path)
   place.calls = serviceCalls + nth
-  return call("timer.sleep", [millis], undefined, place)
+  return sleepAt(place, millis)
 }
 
-/** Ends the body with a transient error when it takes too long; it can make no more calls then. */
-const withinTime = (place, millis, body) => {
-  if (millis === undefined) return body(place)
-  const late = sleepIn(place.path, serviceCalls, millis).then(() => {
-    throw stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", "an attempt of this step may take " + millis + " ms")
-  })
-  return Promise.race([body(place), late])
+const settle = async (task, resolve, reject) => {
+  try {
+    resolve(await task)
+  } catch (cause) {
+    reject(cause)
+  }
 }
+/** Ends the body with a transient error when it takes too long; it can make no more calls then. */
+const withinTime = (place, millis, run) => {
+  if (millis === undefined) return run()
+  const late = async () => {
+    await sleepBetween(place.path, serviceCalls, millis)
+    throw stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", "an attempt of this step may take " + millis + " ms")
+  }
+  return new NativePromise((resolve, reject) => {
+    settle(run(), resolve, reject)
+    settle(late(), resolve, reject)
+  })
+}
+
+/** What the body of a step is given: services and timers whose calls belong to it. */
+const toolsAt = (place) =>
+  freeze({
+    __proto__: null,
+    services: servicesOf(place),
+    fetch: fetchOf(place),
+    setTimeout: setTimer("setTimeout", false, place),
+    setInterval: setTimer("setInterval", true, place),
+    sleep: (millis) => sleepAt(place, millis),
+    state: (scope, key) => call("state.get", [textOf(key, 1_000), { scope: textOf(scope, 20) }], undefined, place)
+  })
 
 /**
- * Runs a body until an attempt succeeds, fails for good, or was the last one. `failed`: told of each failed attempt.
- * @param {string} path
- * @param {{ retry?: any, timeoutMs?: number }} options
- * @param {(place: any) => unknown} body
- * @param {(startedAt: number, cause: unknown) => void} failed
+ * Runs the body of a step until an attempt succeeds, fails for good, or was the last one. `isOwn`: its one host call is the
+ * step itself, and names the targets in `missing`.
  */
-const attempted = async (path, { retry, timeoutMs }, body, failed) => {
-  const most = retry?.maxAttempts ?? 1
+const attempted = async (token, settings, body, isOwn, missing) => {
+  const step = stepOf(token)
+  const retry = settings.retry ?? undefined
+  const most = retry === undefined ? 1 : min(retry.maxAttempts ?? 1, mostAttempts)
   for (let attempt = 1; ; attempt++) {
-    const place = placeAt(path)
+    const place = placeAt(step.path)
+    if (isOwn) place.more = () => ',"own":' + stringify(step.type) + step.of + missingText(missing)
     const startedAt = host.now()
+    const run = () => {
+      const made = body(toolsAt(place))
+      step.isReported = isOwn && place.calls > 0
+      return made
+    }
     try {
-      return await withinTime(place, timeoutMs, body)
+      return await withinTime(place, settings.timeoutMs, run)
     } catch (cause) {
       if (cause === null || isOutOfMemory(cause)) throw cause
       place.closed = cause
-      failed(startedAt, cause)
-      if (attempt >= most || !isTransient(cause)) throw cause
-      await sleepIn(path, attempt, pauseBefore(retry, attempt + 1))
+      step.attempts +=
+        (step.attempts === "" ? "" : ",") + '{"at":' + startedAt + ',"to":' + host.now() + failureText(cause) + "}"
+      if (!(attempt < most) || !isTransient(cause)) throw cause
+      await sleepBetween(step.path, attempt, pauseBefore(retry, attempt + 1))
     }
   }
 }
 
-/** The failed attempts of a step as a member of its output. */
-const attemptsText = (list) => (list === "" ? "" : ',"a":[' + list + "]")
+// --- svc.step ---
 
 const stepsAtPath = new Map()
 /** The path of the next step with this name: a second one has its number. */
 const nextPath = (outer, name) => {
   const path = outer === undefined ? name : outer.path + "." + name
-  const nth = (stepsAtPath.get(path) ?? 0) + 1
-  stepsAtPath.set(path, nth)
+  const nth = (mapGet(stepsAtPath, path) ?? 0) + 1
+  mapSet(stepsAtPath, path, nth)
   return nth === 1 ? path : path + "#" + nth
 }
-const isStepName = (name) => typeof name === "string" && /^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)
+const stepName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
 /**
  * `svc.step(name, options, body)`: runs the body, whose argument is `svc` for the step's own calls.
- * @param {{ path: string }} [outer] the step around it
+ * @param {{ path: string } | undefined} outer the step around it
  */
 const stepIn =
   (outer) =>
   async (name, options, body = options) => {
-    if (!isStepName(name)) throw new TypeError("svc.step takes a name of letters, digits and underscores, 64 at most")
+    if (typeof name !== "string" || !host.matches(stepName, name))
+      throw new NativeTypeError("svc.step takes a name of letters, digits and underscores, 64 at most")
     if (typeof body !== "function")
-      throw new TypeError("svc.step takes a function: svc.step(name, options, async (svc) => …)")
+      throw new NativeTypeError("svc.step takes a function: svc.step(name, options, async (svc) => …)")
     const settings = isObject(options) && options !== body ? options : {}
-    const step = {
-      row: nextRow(),
-      path: nextPath(outer, name),
-      parent: outer?.path,
-      type: "step",
-      startedAt: host.now()
-    }
-    let failures = ""
-    const failed = (startedAt, cause) => {
-      failures += (failures === "" ? "" : ",") + '{"at":' + startedAt + ',"to":' + host.now() + failureText(cause) + "}"
-    }
-    reportStep(step, "running")
+    const token = newStep(nextPath(outer, name), outer?.path, "step")
+    report(token, "running")
     try {
-      const value = await attempted(step.path, settings, (place) => body(servicesOf(place)), failed)
-      reportStep(step, "completed", valueText("v", value) + attemptsText(failures))
+      const value = await attempted(token, settings, ({ services }) => body(services), false, undefined)
+      reportValue(token, value, undefined)
       return value
     } catch (cause) {
-      reportStep(step, "failed", failureText(cause) + attemptsText(failures))
+      if (cause === null || isOutOfMemory(cause)) throw cause
+      reportFailure(token, cause, undefined)
       if (settings.onError !== "continue") {
-        if (isError(cause) && read(cause, "step") === undefined) define(cause, "step", step.path, true)
+        if (isError(cause) && read(cause, "step") === undefined) define(cause, "step", stepOf(token).path, true)
         throw cause
       }
-      ending.hasFailures = true
+      noteFailure()
       return null
     }
   }
+
+// --- For the flow library ---
+
+/** The value as plain JSON. */
+const plain = (value) => parse(json(value))
+
+/** Says with which status a flow is answered. */
+const answerWith = (status) => {
+  if (isInteger(status) && status >= 200 && status <= 599) ending.status = status
+}
+/** Says what the caller of a failed flow is answered. */
+const answerFailure = (status, body) => {
+  if (!isInteger(status) || status < 200 || status > 599 || ending.reply !== undefined) return
+  ending.reply = '{"status":' + status + ',"body":' + json(body) + "}"
+}
+/** A step has failed, and the run went on. */
+const noteFailure = () => {
+  ending.hasFailures = true
+}

@@ -11,6 +11,7 @@ import { clearRanges, findFreeRanges } from "./FreeMemory.js"
 import { findHeapEnd } from "./HeapEnd.js"
 import { type GuestPointers, type Instance, isOverTime, type OwnedValue, pointer, type StepLimits } from "./Instance.js"
 import { prelude } from "./prelude/Prelude.js"
+import { partsOfScript } from "./Script.js"
 import { fillMemory, insideLargestHole, restoreInPlace, type Snapshot, snapshotOf } from "./Snapshot.js"
 import type { Ffi } from "./Wasm.js"
 import { loadBindings, Memory, Module } from "./Wasm.js"
@@ -102,7 +103,7 @@ export const makeEngine = async (
     heapEndAddress === 0 ? instance.memory.buffer.byteLength : Math.max(0, heapEnd(instance) - baseEnd)
   const isFull = (instance: Instance): boolean => usedBytes(instance) > instance.limits.memoryBytes - nearlyFullBytes
 
-  const { call, compute, drain, evaluate, take } = makeGuestCalls(isFull)
+  const { apply, call, compute, drain, evaluate, take } = makeGuestCalls(isFull)
 
   const limit = (instance: Instance, limits: StepLimits): void => {
     instance.limits = limits
@@ -173,7 +174,8 @@ export const makeEngine = async (
     take: entry(1),
     load: entry(2),
     nextComputation: entry(3),
-    computationDone: entry(4)
+    computationDone: entry(4),
+    bring: entry(5)
   }
   baseGuest.ffi.QTS_FreeValuePointer(context, entries)
   baseEnd = heapEndAddress === 0 ? 0 : heapEnd(baseGuest)
@@ -188,7 +190,9 @@ export const makeEngine = async (
       startStep(instance)
       runGuest(instance, () => {
         const free = (value: OwnedValue): void => instance.ffi.QTS_FreeValuePointer(instance.at.context, value)
-        free(evaluate(instance, script, "workflow.js"))
+        const { code, library } = partsOfScript(script)
+        if (library !== undefined) free(apply(instance, instance.at.bring, evaluate(instance, library, "svc")))
+        free(evaluate(instance, code, "workflow.js"))
         drain(instance)
         free(call(instance, instance.at.load))
         drain(instance)
@@ -230,5 +234,6 @@ const noPointers: GuestPointers = {
   load: pointer(0),
   nextComputation: pointer(0),
   computationDone: pointer(0),
+  bring: pointer(0),
   argv: pointer(0)
 }

@@ -119,5 +119,5 @@ export const makeGuestCalls = (isFull: (instance: Instance) => boolean) => {
     drain(instance)
   }
 
-  return { call, compute, drain, evaluate, take }
+  return { apply, call, compute, drain, evaluate, take }
 }

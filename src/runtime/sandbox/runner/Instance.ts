@@ -14,6 +14,7 @@ export interface GuestPointers {
   readonly load: OwnedValue
   readonly nextComputation: OwnedValue
   readonly computationDone: OwnedValue
+  readonly bring: OwnedValue
   /** Room for the address of one argument. */
   readonly argv: Parameters<Ffi["QTS_Call"]>[4]
 }

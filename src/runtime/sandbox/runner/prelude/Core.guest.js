@@ -83,7 +83,7 @@ let now = 0
 /** @type {(ctx: unknown) => unknown} */
 let workflow
 /**
- * What the script brings along of `src/runtime/sandbox/flow`: `svc.step`, and `svc.flow`.
+ * What the script brings along of `src/runtime/sandbox/flow`: `svc.step`, and `svc.flow`. Places stay inside of it.
  * @type {{ stepIn: (place: Place | undefined) => Function, runFlow: Function } | undefined}
  */
 let library
@@ -162,7 +162,7 @@ const placeText = (place) => {
     stringify(place.path) +
     ',"n":' +
     place.calls++ +
-    (place.more === undefined ? "" : place.more)
+    (place.more === undefined ? "" : place.more())
   )
 }
 /**

@@ -71,8 +71,8 @@ interface Place {
   readonly path: string
   /** Its host calls so far, in this attempt. */
   calls: number
-  /** Further members of the outputs of its calls. */
-  more?: string | undefined
+  /** Further members of the output of its next call, as text. */
+  more?: (() => string) | undefined
   /** Why it may make no more calls. */
   closed?: unknown
 }

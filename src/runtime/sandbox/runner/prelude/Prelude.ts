@@ -1,7 +1,7 @@
 /**
  * The script that every guest loads first: JavaScript that is imported as text, so that no bundler can change it. Without
  * its comments and indentation it is part of the engine's identity, which matches journals to engines. It evaluates to an
- * array of functions that a workflow cannot reach: `step`, `take`, `load`, `nextComputation`, `computationDone`.
+ * array of functions that a workflow cannot reach: `step`, `take`, `load`, `nextComputation`, `computationDone`, `bring`.
  */
 import { Duration } from "effect"
 import { guest, traceValueBytes } from "../../../../domain/Limits.js"
@@ -61,5 +61,5 @@ export const prelude = `"use strict";(() => {
 const limits = Object.freeze(${JSON.stringify(limits)})
 ${removed.map((name) => `delete globalThis.${name}`).join("\n")}
 
-${programOf(source)}return [step, take, load, nextComputation, computationDone]
+${programOf(source)}return [step, take, load, nextComputation, computationDone, bring]
 })()`

@@ -103,13 +103,9 @@ const load = () => {
   }
   workflow = found.value
   delete globalThis.__workflow
-  const brought = getOwnPropertyDescriptor(globalThis, "__library")
-  if (brought === undefined || typeof brought.value !== "function") return
-  delete globalThis.__library
-  library = brought.value(libraryHost())
 }
 
-/** The parts of the prelude that the library is made of. */
+/** The parts of the prelude that the library of a script is made of. */
 const libraryHost = () => ({
   __proto__: null,
   call,
@@ -118,21 +114,37 @@ const libraryHost = () => ({
   emit,
   ending,
   explained,
+  fetchOf,
+  freeze,
   isError,
+  isFiniteNumber,
   isObject,
   isOutOfMemory,
   json,
   limits,
+  mapGet,
+  mapSet,
   messageOf,
+  NativeError,
+  NativePromise,
+  NativeTypeError,
+  parse,
   placeAt,
   random32,
   read,
   servicesOf,
+  setTimer,
   stringify,
   textOf,
-  fetchOf,
-  setTimer,
+  weakGet,
+  weakSet,
+  matches: unbound(RegExp.prototype.test),
   nextRow: () => rows++,
+  isEnded: () => ended,
   now: () => now,
   madeCalls: () => calls
 })
+/** Takes the library of the script, which is evaluated before the workflow's code: that can neither bring nor reach it. */
+const bring = (make) => {
+  library = make(libraryHost())
+}
