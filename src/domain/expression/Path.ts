@@ -47,7 +47,7 @@ export const readPath = (value: Json | undefined, path: Path): Json | undefined 
   return at
 }
 
-/** Sets an own member of a new object, whatever its name. */
+/** Defines an own property, also for a name such as `__proto__`. */
 export const setMember = (members: { [member: string]: Json }, name: string, value: Json): void => {
   if (name === "__proto__")
     Object.defineProperty(members, name, { value, writable: true, enumerable: true, configurable: true })

@@ -115,10 +115,6 @@ export const Workflow = recordOf(
       })
     ),
     warnings: generatedValue(StoredJson, Json),
-    problems: generatedValue(
-      StoredJson,
-      Json.annotations({ description: "Mistakes of a draft that was saved with `?incomplete=true`. It does not run." })
-    ),
     callbackUrl: optional(NullableText, null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
     tags: optional(
       Schema.Array(Schema.String),
@@ -175,15 +171,6 @@ export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "statu
     ? new WorkflowUnavailable({
         code: "WORKFLOW_ARCHIVED",
         message: `${name} is archived: publish it again to run it`
-      })
-    : undefined
-
-/** The refusal to run a draft that was saved with mistakes. */
-export const incompleteRefusal = ({ name, script }: { readonly name: string; readonly script: string | null }) =>
-  script === null
-    ? new WorkflowUnavailable({
-        code: "WORKFLOW_NOT_PUBLISHED",
-        message: `the draft of ${name} has mistakes: its problems name them`
       })
     : undefined
 

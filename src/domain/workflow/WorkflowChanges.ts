@@ -18,11 +18,9 @@ import {
 
 /** The outcome of compiling a workflow's code or steps. */
 export interface CompiledContent {
-  /** null: the draft has `problems`, and does not run. */
-  readonly script: string | null
+  readonly script: string
   /** It waits for people or time: its version runs as Long. */
   readonly waits: boolean
-  readonly problems: Json
   readonly bindings: Json
   readonly diagram: Json
   readonly warnings: Json

@@ -16,17 +16,7 @@ const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersi
 
 /** What a list does not show: members that can be large, and those that are not for clients. */
 const unlisted = [
-  ...([
-    "contentHash",
-    "draftUpdatedAt",
-    "script",
-    "waits",
-    "source",
-    "spec",
-    "diagram",
-    "warnings",
-    "problems"
-  ] as const),
+  ...(["contentHash", "draftUpdatedAt", "script", "waits", "source", "spec", "diagram", "warnings"] as const),
   ...(["inputContract", "outputContract", "organisationId", "spaceId", "deletedAt"] as const)
 ] as const
 
@@ -55,7 +45,6 @@ export const workflowView = (workflow: Workflow, { deployments, diagram, version
   inputContract: workflow.inputContract,
   outputContract: workflow.outputContract,
   warnings: workflow.warnings,
-  problems: workflow.problems,
   versions: versions.map(versionView),
   deployments: deployments.map(({ customerId, deployedAt, environment, number }) => ({
     environment,

@@ -22,7 +22,7 @@ const WorkflowView = Schema.Struct({ ...Workflow.View.fields, diagram: Schema.op
 
 /** A workflow in a list, without members that can be large. */
 const WorkflowSummary = WorkflowView.pipe(
-  Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "problems", "inputContract", "outputContract")
+  Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract")
 ).annotations({ identifier: "WorkflowSummary" })
 
 const Diff = Schema.Struct({

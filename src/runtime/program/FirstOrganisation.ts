@@ -177,7 +177,6 @@ export const makeExample = Effect.fn("First.example")(function* ({ organisationI
     {
       script,
       waits: false,
-      problems: [],
       bindings: bindings as unknown as Json,
       diagram: diagram as unknown as Json,
       warnings: warnings as unknown as Json

@@ -10,7 +10,7 @@ import {
   type Unavailable,
   ValidationFailed
 } from "../../../domain/Failure.js"
-import { type Json, type JsonObject, findUnstorable } from "../../../domain/Json.js"
+import { findUnstorable, isObject, type Json, type JsonObject } from "../../../domain/Json.js"
 import type { UpdateWorkflow } from "../../../domain/workflow/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../../ports/Computations.js"
 import { Egress } from "../../ports/Egress.js"
@@ -28,7 +28,6 @@ const contentOf = (
     ? Effect.succeed({
         script,
         waits,
-        problems: [],
         // Plain data of the analysis.
         bindings: bindings as unknown as Json,
         diagram: diagram as unknown as Json,
@@ -70,13 +69,15 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
     input: {
       readonly inputContract?: JsonObject | null | undefined
       readonly outputContract?: JsonObject | null | undefined
+      readonly spec?: JsonObject | undefined
     }
   ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
+    const { inputContract, outputContract, spec } = input
     const schemas = Object.fromEntries(
-      (["inputContract", "outputContract"] as const).flatMap((name) => {
-        const schema = input[name]
-        return schema === null || schema === undefined ? [] : [[name, schema] as const]
-      })
+      // A request schema that is no object is refused with the steps.
+      Object.entries({ inputContract, outputContract, "spec.requestSchema": spec?.["requestSchema"] }).flatMap(
+        ([name, schema]) => (isObject(schema ?? null) ? [[name, schema as JsonObject] as const] : [])
+      )
     )
     if (Object.keys(schemas).length === 0) return
     const details = yield* compute("checkSchemas", organisationId, schemas).pipe(

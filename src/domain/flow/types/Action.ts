@@ -27,7 +27,11 @@ const kindOf = (step: FlowStep, { code, kind, prompt }: Config): NonNullable<Con
 
 /** The connector of a step that asks a language model, and its action. */
 const chatConnector = "openai"
-const chatAction = "chat"
+const chatAction = "createChatCompletion"
+
+/** Whether a step says which model it asks. */
+const namesModel = ({ input, mapping }: FlowStep, { model }: Config): boolean =>
+  model !== undefined || input?.["model"] !== undefined || mapping?.["model"] !== undefined
 
 const required = (path: string): Mistakes => [{ path, code: "REQUIRED", message: "is required" }]
 
@@ -53,6 +57,13 @@ const actionOf = (step: FlowStep, isChat: boolean): StepAction => ({
   version: step.actionVersion,
   paths: { connector: "connector", action: "action" },
   ...(isChat ? { kind: "ai" } : {})
+})
+
+/** Options of the call that asks a model. The step is retried as a whole, so that its call is not. */
+const chatOptions = ({ actionVersion, connection, retry }: FlowStep) => ({
+  ...(actionVersion === undefined ? {} : { version: actionVersion }),
+  ...(connection === undefined || connection === "default" ? {} : { connection }),
+  ...(retry === undefined ? {} : { retry: false })
 })
 
 /** Options of a connector call that the step sets. */
@@ -118,12 +129,16 @@ export const action = defineStep({
           label: `${called.connector}.${called.action}`,
           actions: [called],
           expressions: config.prompt === undefined ? [] : [{ path: "config.prompt", value: config.prompt }],
-          mistakes: [...mistakes, ...(config.prompt === undefined ? required("config.prompt") : [])],
+          mistakes: [
+            ...mistakes,
+            ...(config.prompt === undefined ? required("config.prompt") : []),
+            ...(namesModel(step, config) ? [] : required("config.model"))
+          ],
           calls: 1,
           script: (writer) => ({
             method: "chat",
             args: [
-              `(svc, v, args) => ${writer.action(called)}(args, ${writer.literal(callOptions(step))})`,
+              `(svc, v, args) => ${writer.action(called)}(args, ${writer.literal(chatOptions(step))})`,
               `(v) => v.chat(${writer.literal(config.prompt)}, ${writer.literal(config.model ?? null)}, ${writer.args})`
             ]
           })

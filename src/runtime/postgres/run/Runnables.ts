@@ -11,7 +11,7 @@ import type { CustomerId, OrganisationId, WorkflowId } from "../../../domain/Ids
 import type { Json } from "../../../domain/Json.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import { latestEnvironment } from "../../../domain/organisation/Environment.js"
-import { archivedRefusal, incompleteRefusal } from "../../../domain/workflow/Workflow.js"
+import { archivedRefusal } from "../../../domain/workflow/Workflow.js"
 import { makeSharedLoads } from "../../../actors/SharedLoads.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
@@ -224,8 +224,8 @@ export const layer = Layer.effect(
         )
       )
       if (found === undefined) return yield* notFound()
-      const refusal = archivedRefusal(found) ?? incompleteRefusal(found)
-      return refusal === undefined ? makeRunnable(found, contentOf(found), null) : yield* refusal
+      const archived = archivedRefusal(found)
+      return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
     })
 
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
