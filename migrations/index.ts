@@ -45,6 +45,7 @@ import connectionOwners from "./0042_connection_owners.js"
 import workOfNodes from "./0043_work_of_nodes.js"
 import releases from "./0044_releases.js"
 import flows from "./0045_flows.js"
+import resumedFlows from "./0048_resumed_flows.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -91,5 +92,6 @@ export const migrations = {
   "0042_connection_owners": Effect.asVoid(connectionOwners),
   "0043_work_of_nodes": Effect.asVoid(workOfNodes),
   "0044_releases": Effect.asVoid(releases),
-  "0045_flows": Effect.asVoid(flows)
+  "0045_flows": Effect.asVoid(flows),
+  "0048_resumed_flows": Effect.asVoid(resumedFlows)
 }

@@ -105,6 +105,9 @@ export const outwardPlaces = {
 /** Bytes of one value in a trace or callback; a larger value is stored as a blob and referred to. */
 export const traceValueBytes = 256 * KiB
 
+/** Steps that the record of a run shows, and bytes of steps in one answer; the list of its steps has all of them, in pages. */
+export const shownSteps = { most: 1_000, bytes: 8 * MiB } as const
+
 /** Bytes of a run's metadata. */
 export const metadataBytes = 4 * KiB
 

@@ -34,6 +34,8 @@ const Output = Schema.Union(
     s: Schema.Literal("running", "completed", "failed", "skipped"),
     at: Schema.Number,
     v: Schema.optionalWith(Schema.Unknown, { exact: true }),
+    keep: Schema.optional(Schema.Literal(true)),
+    reused: Schema.optional(Schema.Literal(true)),
     vSize: optional(Schema.NonNegativeInt),
     e: optional(Failure),
     a: optional(Schema.Array(Schema.Struct({ at: Schema.Number, to: Schema.Number, e: Failure })))

@@ -282,6 +282,8 @@ export class MachineWorld {
         return { _tag: "MessagesFound", messages: {} }
       case "Continue":
         return { _tag: "Continued" }
+      case "TakeOverSteps":
+        return { _tag: "StepsTakenOver" }
       default:
         return assert.fail(`no program asks for ${asked}`)
     }

@@ -78,6 +78,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
         }
       }),
     results: () => Effect.dieMessage("every result is in the index"),
+    takeOverSteps: () => reading(() => undefined),
     copy: (_, from, to, until) =>
       reading(
         () => void journals.set(to, [...(journals.get(to) ?? []), ...(journals.get(from) ?? []).slice(1, until + 1)])

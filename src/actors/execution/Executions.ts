@@ -5,7 +5,7 @@
 import { Effect, Layer } from "effect"
 import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import type { StartEntry } from "../../domain/run/RunJournal.js"
+import type { AttemptEntry, StartEntry } from "../../domain/run/RunJournal.js"
 import { decide, evolve } from "../../domain/run/Execution.js"
 import { hasRoom } from "../../domain/run/StartPolicy.js"
 import type { DirectStart, DriveOutcome, RunSpec } from "./RunSpec.js"
@@ -144,7 +144,7 @@ export const layer = (options: { readonly slots: number }) =>
         const claim = claimOf(request, run.createdAt)
         const { parent } = request
         const resumed = parent?.resumes
-        const history = resumed === undefined ? [] : [{ seq: resumed.entries + 1, entry: resumed.attempt }]
+        const history = resumed === undefined ? [] : [{ seq: resumed.entries + 1, entry: attemptOf(resumed, run.id) }]
         const copied =
           parent === undefined || resumed === undefined
             ? Effect.void
@@ -159,7 +159,6 @@ export const layer = (options: { readonly slots: number }) =>
             epoch: null,
             open: run,
             journal: [{ seq: 0, entry: start }, ...history],
-            ...(resumed === undefined ? {} : { steps: resumed.steps }),
             enqueue: { notBefore: run.createdAt },
             ...(claim === undefined ? {} : { claim }),
             ...(request.audit === undefined ? {} : { audit: request.audit(run.id) })
@@ -211,6 +210,11 @@ export const layer = (options: { readonly slots: number }) =>
       return Executions.of({ start, cancel: yield* makeCancellation, liveCount: Effect.sync(() => live.size()) })
     })
   )
+
+const attemptOf = (
+  { anew, attempt }: NonNullable<NonNullable<StartRequest["parent"]>["resumes"]>,
+  rootId: ExecutionId
+): AttemptEntry => (anew === undefined ? attempt : { ...attempt, anew: { steps: anew, rootId } })
 
 /** The target of a claim that a run made is always a run's id. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId

@@ -16,7 +16,7 @@ export interface PendingCall {
   readonly nth: number
   /** Its row in the trace. */
   readonly row: number
-  /** The step that makes it, with its number among the step's calls: `sync[3].send|0`. */
+  /** The step that it is; or the step that makes it, with its number among the step's calls: `sync[3].send|0`. */
   readonly place: string | undefined
   /** Its step as the trace shows it; `undefined` outside of steps. */
   readonly inStep: CallStep | undefined
@@ -65,7 +65,7 @@ export const pendingCall = (
     step,
     nth,
     row: r,
-    place: p === undefined ? undefined : `${p}|${n}`,
+    place: p === undefined || output.own !== undefined ? p : `${p}|${n}`,
     inStep: callStep(output),
     args,
     hash: hash(`${name}\u0000${text}`),

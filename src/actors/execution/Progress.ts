@@ -7,13 +7,7 @@ import { guest } from "../../domain/Limits.js"
 import { RunRedaction } from "./RunRedaction.js"
 import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
-import {
-  callKey,
-  type IndexedCall,
-  type JournalEntry,
-  type StartEntry,
-  type TimerEntry
-} from "../../domain/run/RunJournal.js"
+import type { JournalEntry, StartEntry, TimerEntry } from "../../domain/run/RunJournal.js"
 import type { LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
 import type { GuestOutput, StepOutput, Turn } from "../ports/run/Sandbox.js"
 import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErrors.js"
@@ -21,6 +15,7 @@ import { inFirstChange, type RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
 import { type GuestEnd, type PendingCall, pendingCall } from "./PendingCall.js"
+import { EarlierResults, outputInquiry } from "./machine/EarlierResults.js"
 import { putStepRow, reportedStepRow } from "./trace/StepTrace.js"
 import { type Offload, Recorded, shownName, shownValue, stepRow, type TracedCall } from "./trace/Trace.js"
 
@@ -63,22 +58,24 @@ export class Progress {
   pendingArguments = 0
   /** Journaled timers and postponements of pending calls, by call number. */
   timerEntries: Map<number, TimerEntry>
-  /** Successes of earlier attempts, by `reuseKey`. */
-  reusableResults: Map<string, IndexedCall>
+  /** What earlier attempts, and the run that this one resumes, have left. */
+  readonly earlier: EarlierResults
   /** What the workflow returned or threw; `undefined` until then. */
   end: GuestEnd | undefined
   /** Calls that the guest has made so far; also the number of the next one. */
   callCount = 0
   cpuMillis = 0
   peakMemoryBytes = 0
-  /** Rows of the trace so far: host calls, and steps. */
-  stepCount = 0
+  /** One more than the last row that has ended. */
+  private stepCount = 0
   succeeded = 0
   failed = 0
   skipped = 0
   /** The status of the answer, if the flow says one. */
   answerStatus: number | undefined
   slowest: { readonly step: string; readonly millis: number } | null = null
+  /** Calls by which steps of a resumed flow ask for their outputs: they are no rows of the trace. */
+  private inquiries = 0
   /** Number of calls to the outside. */
   outsideCalls = 0
   /** Knows the secrets that the run has used. */
@@ -97,8 +94,6 @@ export class Progress {
   private readonly callsPerStep = new Map<string, number>()
   private logLines = 0
   private enqueuedCount = 0
-  /** Hashes that earlier attempts journaled for a call, by `callKey`. */
-  private readonly earlierHashes = new Map<string, Array<string>>()
   /** The first change of a run also takes its claim, writes its audit entry, settles its event and needs its seat. */
   private isFirstChange: boolean
   /** Whether a change of this run was committed since it was activated. */
@@ -120,13 +115,7 @@ export class Progress {
     this.isFirstChange = !spec.hasRow
     this.seq = spec.nextSeq
     this.timerEntries = new Map(spec.history?.timers ?? [])
-    this.reusableResults = new Map(spec.history?.reusable ?? [])
-    for (const { call, hash, place } of this.reusableResults.values()) {
-      const key = callKey(call, place)
-      const hashes = this.earlierHashes.get(key)
-      if (hashes === undefined) this.earlierHashes.set(key, [hash])
-      else hashes.push(hash)
-    }
+    this.earlier = new EarlierResults(spec.history)
     this.lastEventAt = spec.start.at
     this.journalBytes = spec.journalBytes
   }
@@ -172,6 +161,7 @@ export class Progress {
     this.callCount = id + 1
     // The run will fail at its next step; it must not use more memory until then.
     if (this.callLimitError !== undefined) return
+    if (output.name === outputInquiry) this.inquiries++
     const step = this.stepOf(output.name)
     const nth = this.callsPerStep.get(step) ?? 0
     this.callsPerStep.set(step, nth + 1)
@@ -185,12 +175,29 @@ export class Progress {
     if (output.s === "completed") this.succeeded++
     else if (output.s === "failed") this.failed++
     else if (output.s === "skipped") this.skipped++
-    this.stepCount = Math.max(this.stepCount, output.r + 1)
+    this.countRow(output.r)
     if (isWritten) return
+    if (output.keep === true && output.v !== undefined) this.keepOutput(output.p, output.v, at)
     const before = this.recorded.characters
     putStepRow(this.steps, reportedStepRow(output, at, this.redaction.scrub, this.ports.offload, this.recorded))
     // What steps show is bounded together with the results of calls.
     this.journalBytes += this.recorded.characters - before
+  }
+
+  /** Journals the output of a step, for runs that resume this one. */
+  private keepOutput(place: string, value: Json, at: number): void {
+    if (this.earlier.keepOutput(place))
+      this.record({ kind: "output", place, at, ok: true, json: JSON.stringify(value) })
+  }
+
+  /** Counts a row of the trace. */
+  countRow(row: number): void {
+    this.stepCount = Math.max(this.stepCount, row + 1)
+  }
+
+  /** Rows of the trace so far: host calls, and steps. */
+  get rowCount(): number {
+    return Math.max(this.callCount, this.stepCount) - this.inquiries
   }
 
   private stepOf(name: string): string {
@@ -202,7 +209,7 @@ export class Progress {
 
   /** The error of a run that made too many calls or calls with too large arguments. */
   get callLimitError(): RunError | undefined {
-    if (this.callCount > guest.calls) return tooManyCallsError
+    if (this.callCount - this.inquiries > guest.calls) return tooManyCallsError
     return this.pendingArguments > guest.pendingArguments ? tooManyArgumentsError : undefined
   }
 
@@ -234,11 +241,6 @@ export class Progress {
     this.timerEntries.delete(call.id)
   }
 
-  /** Whether an earlier attempt made this call with other arguments: then it needs another idempotency key. */
-  isChanged(call: PendingCall): boolean {
-    return this.earlierHashes.get(callKey(call.id, call.place))?.some((hash) => hash !== call.hash) === true
-  }
-
   /** Adds the cost of a turn to the metrics; computing during a replay does not count. */
   addUsage(turn: Turn, replay: boolean): void {
     if (!replay) this.cpuMillis += turn.cpuMillis
@@ -258,6 +260,7 @@ export class Progress {
 
   /** Counts an ended call and adds its step to the next change. */
   trace(call: TracedCall): void {
+    if (call.name === outputInquiry) return
     const { finishedAt, result, startedAt } = call
     if (result !== null && finishedAt !== null) {
       if (result.ok) this.succeeded++
@@ -265,7 +268,7 @@ export class Progress {
       const millis = Math.max(0, finishedAt - startedAt)
       if (this.slowest === null || millis > this.slowest.millis) this.slowest = { step: shownName(call), millis }
     }
-    this.stepCount = Math.max(this.stepCount, call.row + 1)
+    this.countRow(call.row)
     const row = stepRow(call, this.redaction.scrub, this.ports.offload, this.recorded)
     if (call.inStep === undefined) this.steps.push(row)
     else putStepRow(this.steps, row)

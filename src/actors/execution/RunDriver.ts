@@ -187,9 +187,8 @@ export const make = Effect.gen(function* () {
         case "HoldArguments":
           return this.holdArguments(command.bytes)
         case "Wait":
-          wakeups.signalSlot()
-          return this.wakeAt(command.until)
         case "Pause":
+          if (command._tag === "Wait") wakeups.signalSlot()
           return this.wakeAt(command.until)
         case "Continue":
           if (!this.slices.isOver) return void this.inbox.push({ _tag: "Continued" })
@@ -205,7 +204,9 @@ export const make = Effect.gen(function* () {
 
     /** Asks for what needs an effect. */
     private askFor(
-      command: CommandOf<"WriteState" | "ReadPage" | "ReadIndex" | "MarkComputing" | "CheckOutput" | "FindMessages">
+      command: CommandOf<
+        "TakeOverSteps" | "WriteState" | "ReadPage" | "ReadIndex" | "MarkComputing" | "CheckOutput" | "FindMessages"
+      >
     ): void {
       const { progress } = this
       switch (command._tag) {
@@ -215,6 +216,8 @@ export const make = Effect.gen(function* () {
           const hold = (release: () => void) => void (this.releasePage = release)
           return this.ask(effects.page(progress, command.page, hold), (results) => ({ _tag: "PageRead", results }))
         }
+        case "TakeOverSteps":
+          return this.ask(effects.takeOverSteps(progress, command), () => ({ _tag: "StepsTakenOver" }))
         case "ReadIndex":
           return this.ask(effects.index(progress), (index) => ({ _tag: "IndexRead", index }))
         case "MarkComputing":

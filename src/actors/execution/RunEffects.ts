@@ -1,7 +1,7 @@
 /** What a run's machine asks for that needs an effect: reads, state writes, checks and messages. */
 import { Effect, Option } from "effect"
 import type { Json } from "../../domain/Json.js"
-import { type CallFailure, type DoneEntry, type IndexedCall, recordedValue } from "../../domain/run/RunJournal.js"
+import { type CallFailure, type DoneEntry, type IndexedResult, recordedValue } from "../../domain/run/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -44,7 +44,7 @@ export const make = Effect.gen(function* () {
    */
   const page = (
     { run, spec }: Progress,
-    calls: ReadonlyArray<IndexedCall>,
+    calls: ReadonlyArray<IndexedResult>,
     hold: (release: () => void) => void
   ): Effect.Effect<ReadonlyArray<ReplayedResult>, JournalUnavailable> =>
     Effect.flatMap(
@@ -57,7 +57,7 @@ export const make = Effect.gen(function* () {
     )
 
   /** The success that an earlier attempt of the run journaled; a secret is read again. */
-  const reusedResult = (p: Progress, call: IndexedCall): Effect.Effect<HostCallResult, CallFailure> =>
+  const reusedResult = (p: Progress, call: IndexedResult): Effect.Effect<HostCallResult, CallFailure> =>
     Effect.suspend(() => {
       let release = (): void => undefined
       const read = page(p, [call], (held) => void (release = held))
@@ -88,6 +88,7 @@ export const make = Effect.gen(function* () {
       hash: call.hash,
       at,
       ok: true,
+      ...(call.place === undefined ? {} : { place: call.place }),
       outcome: "ok",
       json: JSON.stringify(value)
     })
@@ -107,5 +108,21 @@ export const make = Effect.gen(function* () {
   const { violationOf } = yield* makeOutputCheck
   const { cachedMessagesOf, messagesOf } = yield* makeEndMessages
 
-  return { cachedMessagesOf, index, mark, messagesOf, page, parts, reusedResult, violationOf, writeState }
+  const takeOverSteps = (
+    { run }: Progress,
+    { open, rows }: Extract<MachineCommand, { readonly _tag: "TakeOverSteps" }>
+  ) => journal.takeOverSteps(run, rows, open)
+
+  return {
+    cachedMessagesOf,
+    index,
+    mark,
+    messagesOf,
+    page,
+    parts,
+    reusedResult,
+    takeOverSteps,
+    violationOf,
+    writeState
+  }
 })

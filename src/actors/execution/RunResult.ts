@@ -22,7 +22,7 @@ const mebibyte = 1024 * 1024
 
 /** The run's metrics; `null` members for a run that was ended without its progress. */
 const runMetrics = (run: OpenRun, progress: Progress | null, memoryLimit: number): Json => ({
-  totalSteps: progress === null ? null : Math.max(progress.callCount, progress.stepCount),
+  totalSteps: progress === null ? null : progress.rowCount,
   succeeded: progress?.succeeded ?? null,
   failed: progress?.failed ?? null,
   skipped: progress?.skipped ?? 0,

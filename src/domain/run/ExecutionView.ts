@@ -67,12 +67,19 @@ export const ExecutionView = Schema.Struct({
 })
 export type ExecutionView = typeof ExecutionView.Type
 
+const values = { ...ExecutionView.fields, input: Json, output: Json }
+const ExecutionWithValues = Schema.Struct(values)
+
+/** One execution with redacted input and output. */
+export type ExecutionWithValues = typeof ExecutionWithValues.Type
+
 /** One execution with redacted input, output and steps. */
 export const ExecutionDetail = Schema.Struct({
-  ...ExecutionView.fields,
-  input: Json,
-  output: Json,
-  steps: Schema.Array(Json)
+  ...values,
+  steps: Schema.Array(Json),
+  stepsTruncated: Schema.optional(Schema.Boolean).annotations({
+    description: "true: there are more steps; `GET /api/v1/executions/:eid/steps` lists them all"
+  })
 })
 export type ExecutionDetail = typeof ExecutionDetail.Type
 
@@ -80,9 +87,14 @@ export type ExecutionDetail = typeof ExecutionDetail.Type
 export const executionSummary = ({
   input: _input,
   output: _output,
-  steps: _steps,
   ...view
-}: ExecutionDetail): ExecutionView => view
+}: ExecutionWithValues & Partial<ExecutionDetail>): ExecutionView => {
+  const { steps: _steps, stepsTruncated: _truncated, ...summary } = view
+  return summary
+}
+
+/** A step as it is listed. Which members it has depends on its type. Contract: step trace. */
+export const ListedStep = Json.annotations({ identifier: "Step" })
 
 /** One line of the run's console. */
 export const LogLine = Schema.Struct({

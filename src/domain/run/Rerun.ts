@@ -3,18 +3,22 @@
  * Contract: execution record; retry and resume against the journal.
  */
 import { Either, Schema } from "effect"
-import type { ExecutionDetail, ExecutionView } from "./ExecutionView.js"
+import type { ExecutionView, ExecutionWithValues } from "./ExecutionView.js"
 import { ValidationFailed } from "../Failure.js"
-import { isObject, Json, JsonText } from "../Json.js"
-import { buildHistory, type IndexedEntry, type StartEntry } from "./RunJournal.js"
+import { isObject, Json } from "../Json.js"
+import { buildHistory, type IndexedEntry, pathOfPlace, type StartEntry } from "./RunJournal.js"
 
 /**
  * The body of a re-run. `fresh` (default): all calls are made again; `resume`: results of successful calls are reused.
- * `same` (default): the version that ran; `latest`: the version that is deployed now.
+ * `same` (default): the version that ran; `latest`: the version that is deployed now. `fromStep`, for workflows of steps: the
+ * path of a step that runs anew, with those that depend on it.
  */
 export const RerunRequest = Schema.Struct({
   mode: Schema.optional(Schema.Literal("fresh", "resume")),
   version: Schema.optional(Schema.Literal("same", "latest")),
+  fromStep: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000))).annotations({
+    description: "the path of a step, such as `sync[3].send`: it runs anew, with the steps that depend on it"
+  }),
   input: Schema.optional(Schema.Record({ key: Schema.String, value: Json }))
 }).annotations({ identifier: "Rerun" })
 export type RerunRequest = typeof RerunRequest.Type
@@ -27,13 +31,39 @@ export const notResumable = (message: string) =>
     details: [{ path: "mode", code: "NOT_ALLOWED", message }]
   })
 
+/** Whether the results of the run are reused. */
+export const isResume = ({ fromStep, mode }: RerunRequest): boolean => mode === "resume" || fromStep !== undefined
+
 /** The refusal of a request that contradicts itself. */
-export const rerunRefusal = ({ input, mode, version }: RerunRequest): ValidationFailed | undefined =>
-  mode === "resume" && (version === "latest" || input !== undefined)
+export const rerunRefusal = ({ fromStep, input, mode }: RerunRequest): ValidationFailed | undefined => {
+  if (fromStep !== undefined && mode === "fresh")
+    return notResumable("a fresh run makes all steps anew: leave fromStep out, or use the mode resume")
+  return isResume({ fromStep, mode }) && input !== undefined
+    ? notResumable("a resumed run has the input of the run that it resumes: leave it out, or use the mode fresh")
+    : undefined
+}
+
+/** The refusal to resume code as only steps can be resumed. */
+export const codeResumeRefusal = ({ fromStep, version }: RerunRequest): ValidationFailed | undefined => {
+  if (fromStep !== undefined)
+    return notResumable("only workflows of steps begin at a step: leave fromStep out, or use the mode fresh")
+  return version === "latest"
     ? notResumable(
-        "a resumed run has the version and the input of the run that it resumes: leave both out, or use the mode fresh"
+        "resumed code has the version of the run that it resumes: leave version out, or use the mode fresh. Workflows of steps can be resumed on another version"
       )
     : undefined
+}
+
+/** The names of the steps that a resumed flow does not run again. `entries`: with the attempt that resumes it. */
+export const completedSteps = (start: StartEntry, entries: ReadonlyArray<IndexedEntry>): ReadonlySet<string> => {
+  const { outputs, reusable } = buildHistory(start, entries)
+  const calls = [...reusable.values()].flatMap(({ place }) =>
+    place !== undefined && pathOfPlace(place) === place ? [place] : []
+  )
+  return new Set([...outputs.keys(), ...calls].map(nameOfPath))
+}
+
+const nameOfPath = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 
 /** A re-run keeps its priority, but is at most one below starts by the API. */
 export const rerunPriority = (priority: number): 2 | 3 | 4 => (priority === 3 || priority === 4 ? priority : 2)
@@ -46,7 +76,7 @@ const inputUnavailable = new ValidationFailed({
 
 /** The input that was sent, or else the exact one of the journal, or else the recorded one if it is complete. */
 export const rerunInput = (
-  { input: recorded }: Pick<ExecutionDetail, "input">,
+  { input: recorded }: Pick<ExecutionWithValues, "input">,
   { inputRedacted }: { readonly inputRedacted?: boolean },
   request: RerunRequest,
   start: StartEntry | undefined
@@ -64,33 +94,6 @@ export const callsToRepeat = (entries: ReadonlyArray<IndexedEntry>): ReadonlyArr
   const failures = entries.flatMap((entry) => (entry.kind === "done" && entry.outcome !== "ok" ? [entry] : []))
   const last = failures.at(-1)
   return failures.filter((entry) => entry === last || entry.outcome === "transient").map((entry) => entry.call)
-}
-
-/** A step that a resumed run copies. */
-export interface ResumedStep {
-  readonly index: number
-  readonly status: "completed" | "failed"
-  readonly record: JsonText
-}
-
-/**
- * The steps whose results a resumed run reuses. `entries`: the journal of the resumed run without its start, and with the
- * attempt entry of the new run.
- */
-export const resumedSteps = (
-  { steps }: Pick<ExecutionDetail, "steps">,
-  start: StartEntry,
-  entries: ReadonlyArray<IndexedEntry>
-): ReadonlyArray<ResumedStep> => {
-  const replayed = new Set(buildHistory(start, entries).replay.map(({ call }) => call))
-  return steps.flatMap((step) => {
-    if (!isObject(step)) return []
-    const { index, status } = step
-    const isReused = typeof index === "number" && replayed.has(index)
-    return isReused && (status === "completed" || status === "failed")
-      ? [{ index, status, record: new JsonText(JSON.stringify({ ...step, reused: true })) }]
-      : []
-  })
 }
 
 /** The customer on whose behalf the re-run acts. */

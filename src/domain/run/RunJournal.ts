@@ -2,7 +2,7 @@
  * The entries of a run's journal: its start, the result of every host call, timers and attempts. Replaying them in order
  * restores the guest's state. Contract: retry and resume against the journal.
  */
-import type { ConnectionId, CustomerId, InstallationId, SecretId } from "../Ids.js"
+import type { ConnectionId, CustomerId, ExecutionId, InstallationId, SecretId } from "../Ids.js"
 import type { Mocking } from "../connector/Mocking.js"
 import type { ErrorCategory } from "./Execution.js"
 import { isObject, type Json } from "../Json.js"
@@ -94,9 +94,26 @@ export interface DoneEntry extends RecordedResult {
   readonly kind: "done"
   readonly call: number
   readonly hash: string
-  /** Its step with iterations, and its number among the calls of the step: `sync[3].send|0`. */
+  /**
+   * Its step with iterations, and its number among the calls of the step: `sync[3].send|0`. The step alone if the call is
+   * the step itself.
+   */
   readonly place?: string
   readonly outcome: CallOutcome
+}
+
+/** An ended call whose result an earlier attempt, or the run that this one resumes, has put into the journal. */
+export interface ReusedEntry extends Pick<DoneEntry, "call" | "hash" | "place" | "at"> {
+  readonly kind: "reused"
+  /** The place of the result in this journal. */
+  readonly of: number
+}
+
+/** The output of a step that is no host call, for runs that resume this one. */
+export interface OutputEntry extends RecordedResult {
+  readonly kind: "output"
+  /** The path of the step. */
+  readonly place: string
 }
 
 /** A durable timer: of the workflow, or of a call that is postponed by its provider's limit or its connection. */
@@ -111,29 +128,50 @@ export interface TimerEntry {
   readonly held?: { readonly why: "rate_limit" | "connection"; readonly attempts: number }
 }
 
+/** Steps of a flow that run anew, though the run that is resumed has completed them. */
+export interface RunAnew {
+  /** Their paths, which stand for the steps inside of them as well. */
+  readonly steps: ReadonlyArray<string>
+  /** The run that runs them anew: the idempotency keys of their calls derive from it. */
+  readonly rootId: ExecutionId
+}
+
 /** Begins a later attempt. `afresh`: calls of earlier attempts that are made again. */
 export interface AttemptEntry {
   readonly kind: "attempt"
   readonly attempt: number
   readonly at: number
   readonly afresh: ReadonlyArray<number>
+  /** A flow is resumed: it runs from its beginning, and its completed steps keep their results, but for these. */
+  readonly anew?: RunAnew
 }
 
 /** What is appended to a journal. Replaying its entries in their order restores the guest. */
-export type JournalEntry = StartEntry | DoneEntry | TimerEntry | AttemptEntry
+export type JournalEntry = StartEntry | DoneEntry | ReusedEntry | OutputEntry | TimerEntry | AttemptEntry
 
 /** What is known of an ended call without reading its result. */
 export interface IndexedCall extends Pick<DoneEntry, "kind" | "call" | "hash" | "place" | "outcome"> {
-  /** Its place in the journal. */
+  /** The place of its result in the journal. */
   readonly seq: number
-  /** Size of its row. */
+  /** Size of the result's row. */
   readonly bytes: number
   /** The result, if it is in memory. */
   readonly result?: RecordedResult
+  /** When it ended, Unix milliseconds, if another call has brought the result. */
+  readonly at?: number
+}
+
+/** Where a result stands in the journal. */
+export type IndexedResult = Pick<IndexedCall, "seq" | "bytes" | "result" | "at">
+
+/** The output of a step, without reading it. */
+export interface IndexedOutput extends IndexedResult {
+  readonly kind: "output"
+  readonly place: string
 }
 
 /** An entry of a journal's index: a journal may be larger than the memory, so its results are read when a replay needs them. */
-export type IndexedEntry = IndexedCall | TimerEntry | AttemptEntry
+export type IndexedEntry = IndexedCall | IndexedOutput | TimerEntry | AttemptEntry
 
 /** A journal without its results. */
 export interface JournalIndex {
@@ -157,6 +195,22 @@ export interface History {
   readonly timers: ReadonlyMap<number, TimerEntry>
   /** Successful results of earlier attempts, by `reuseKey`. */
   readonly reusable: ReadonlyMap<string, IndexedCall>
+  /** All calls of earlier attempts that are not replayed, but for those of steps that run anew. */
+  readonly earlier: ReadonlyArray<IndexedCall>
+  /** The outputs of steps that are no host calls, by their paths. */
+  readonly outputs: ReadonlyMap<string, IndexedOutput>
+  /** A flow that resumes another run: the steps that run anew, by the runs of which each did so, the last one first. */
+  readonly anew: ReadonlyArray<RunAnew>
+}
+
+/** Whether a path is that of a step, or inside of it. */
+export const isAtStep = (path: string, step: string): boolean =>
+  path.startsWith(step) && (path.length === step.length || path[step.length] === "." || path[step.length] === "[")
+
+/** The path of the step that a call belongs to. */
+export const pathOfPlace = (place: string): string => {
+  const end = place.indexOf("|")
+  return end < 0 ? place : place.slice(0, end)
 }
 
 /** The outcome that the journal notes of a result. */
@@ -174,9 +228,12 @@ export const guestError = ({ category, code, data, message, name }: CallFailure,
 /** What identifies a call over the attempts of a run: its place in a step, else its number. */
 export const callKey = (call: number, place: string | undefined): string => place ?? String(call)
 
-/** The key of a result that is reused if call and hash match. */
+/**
+ * The key of a result that is reused if call and hash match. A call that is a step is reused whatever it asks for: its step
+ * has completed.
+ */
 export const reuseKey = (call: number, hash: string, place: string | undefined): string =>
-  `${callKey(call, place)}|${hash}`
+  place !== undefined && pathOfPlace(place) === place ? `${place}|` : `${callKey(call, place)}|${hash}`
 
 /** The calls that the next attempt makes again: the transient failures. */
 export const transientCalls = (entries: ReadonlyArray<IndexedCall>): ReadonlyArray<number> =>
@@ -187,47 +244,75 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry
   let attempt = 1
   let replay: Array<IndexedCall> = []
   let inherited = 0
+  let earlier: Array<IndexedCall> = []
+  const outputs = new Map<string, IndexedOutput>()
+  const anew: Array<RunAnew> = []
   const timers = new Map<number, TimerEntry>()
   const reusable = new Map<string, IndexedCall>()
   for (const entry of rest) {
     if (entry.kind === "done") replay.push(entry)
     if (entry.kind === "timer") timers.set(entry.call, entry)
+    if (entry.kind === "output") outputs.set(entry.place, entry)
     if (entry.kind === "attempt") {
       const afresh = new Set(entry.afresh)
-      const cut = replay.findIndex((done) => afresh.has(done.call))
+      const cut = entry.anew === undefined ? replay.findIndex((done) => afresh.has(done.call)) : 0
       if (cut >= 0) {
         for (const done of replay.slice(cut)) {
+          earlier.push(done)
           if (done.outcome === "ok") reusable.set(reuseKey(done.call, done.hash, done.place), done)
         }
         replay = replay.slice(0, cut)
+      }
+      if (entry.anew !== undefined) {
+        anew.unshift(entry.anew)
+        timers.clear()
+        const { steps } = entry.anew
+        const isAnew = (place = "") => steps.some((step) => isAtStep(pathOfPlace(place), step))
+        for (const [key, { place }] of reusable) if (place === undefined || isAnew(place)) reusable.delete(key)
+        earlier = earlier.filter(({ place }) => !isAnew(place))
+        for (const place of outputs.keys()) if (isAnew(place)) outputs.delete(place)
       }
       attempt = entry.attempt
       inherited = replay.length
     }
   }
   for (const done of replay) timers.delete(done.call)
-  return { start, attempt, replay, inherited, timers, reusable }
+  return { start, attempt, replay, inherited, timers, reusable, earlier, outputs, anew }
 }
 
 /** The index of entries that are in memory. `from`: the place of the first one. */
 export const indexEntries = (
-  entries: ReadonlyArray<DoneEntry | TimerEntry | AttemptEntry>,
+  entries: ReadonlyArray<Exclude<JournalEntry, StartEntry>>,
   from: number
-): ReadonlyArray<IndexedEntry> =>
-  entries.map((entry, i) =>
-    entry.kind === "done"
-      ? {
-          kind: "done",
-          call: entry.call,
-          hash: entry.hash,
-          ...(entry.place === undefined ? {} : { place: entry.place }),
-          outcome: entry.outcome,
-          seq: from + i,
-          bytes: entry.json.length,
-          result: entry
-        }
-      : entry
-  )
+): ReadonlyArray<IndexedEntry> => {
+  const sizes = new Map<number, Pick<IndexedResult, "bytes" | "result">>()
+  return entries.map((entry, i): IndexedEntry => {
+    const seq = from + i
+    if (entry.kind === "timer" || entry.kind === "attempt") return entry
+    if (entry.kind === "reused") return reusedCall(entry, sizes.get(entry.of))
+    const found = { seq, bytes: entry.json.length, result: entry }
+    sizes.set(seq, found)
+    if (entry.kind === "output") return { kind: "output", place: entry.place, ...found }
+    const { call, hash, outcome, place } = entry
+    return { kind: "done", call, hash, ...(place === undefined ? {} : { place }), outcome, ...found }
+  })
+}
+
+/** The call of a reused result. `found`: what is known of the result. */
+export const reusedCall = (
+  { at, call, hash, of, place }: ReusedEntry,
+  found: Pick<IndexedResult, "bytes" | "result"> = { bytes: 0 }
+): IndexedCall => ({
+  kind: "done",
+  call,
+  hash,
+  ...(place === undefined ? {} : { place }),
+  outcome: "ok",
+  seq: of,
+  at,
+  bytes: found.bytes,
+  ...(found.result === undefined ? {} : { result: { ...found.result, at } })
+})
 
 /** Parts whose bytes are within a limit together; a larger item is a part of its own. */
 export const partsOf = <A extends { readonly bytes: number }>(

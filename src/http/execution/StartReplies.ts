@@ -51,7 +51,7 @@ export const makeStartReplies = Effect.gen(function* () {
     id: ExecutionId,
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
-    const found = yield* reads.findRerunSource(caller, id)
+    const found = yield* reads.find(caller, id)
     if (Option.isNone(found) || !isTerminal(found.value.view.status))
       return yield* new Unavailable({ reason: "the run is taken over by another node", retryAfterSeconds: 1 })
     const { error, output, status, workflowVersion } = found.value.view
@@ -66,7 +66,7 @@ export const makeStartReplies = Effect.gen(function* () {
     now: number
   ): Effect.fn.Return<RawReply, Failure> {
     if (!sameBody) return yield* idempotencyKeyReused()
-    const found = yield* reads.findRerunSource(caller, target)
+    const found = yield* reads.find(caller, target)
     if (Option.isNone(found))
       return yield* new Unavailable({
         reason: "the first run with this Idempotency-Key is being recorded",

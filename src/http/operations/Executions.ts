@@ -1,6 +1,6 @@
 /** The operations on execution records. Specification: Surface C; contract: execution record. */
 import { Schema, Effect } from "effect"
-import { ExecutionDetail, ExecutionView, LogLine } from "../../domain/run/ExecutionView.js"
+import { ExecutionDetail, ExecutionView, ListedStep, LogLine } from "../../domain/run/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
 import { auditAction } from "../operation/Contract.js"
@@ -8,7 +8,7 @@ import { operation, operationsOf } from "../operation/Operation.js"
 import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
-import { ExecutionList, ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
+import { ExecutionList, ExecutionHistory, StepList } from "../../actors/management/run/ExecutionHistory.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
 import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
@@ -17,6 +17,13 @@ import { RerunRequest } from "../../domain/run/Rerun.js"
 const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
 
 const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
+
+const Rerun = Schema.Struct({
+  ...ExecutionView.fields,
+  changed: Schema.optional(Schema.Array(Schema.String)).annotations({
+    description: "names of steps that are not run again, though they differ in the version that runs"
+  })
+}).annotations({ identifier: "ExecutionRerun" })
 
 const ofExecutionHistory = operationsOf({
   with: ExecutionHistory,
@@ -42,7 +49,8 @@ export const executionsOperations = [
   ofExecutionHistory({
     name: "executions.get",
     summary: "Read an execution",
-    description: "Reads the record of a run with its input, output and steps.",
+    description:
+      "Reads the record of a run with its input, output and steps: the first 1,000, and at most 8 MiB of them.",
     answers: { 200: "The execution." },
     route: "GET /api/v1/executions/:eid",
     output: record(Execution),
@@ -66,12 +74,12 @@ export const executionsOperations = [
     name: "executions.rerun",
     summary: "Run an execution again",
     description:
-      "Starts a run with the input of an earlier one. `fresh` makes all calls again, `resume` reuses the results of calls that succeeded.",
+      "Starts a run with the input of an earlier one. `fresh` makes all calls again, `resume` reuses the results of calls that succeeded. A workflow of steps can be resumed on the version that is deployed now, and `fromStep` runs a step and its dependants anew.",
     answers: { 202: "The new execution is accepted." },
     example: { mode: "fresh", version: "latest" },
     route: "POST /api/v1/executions/:eid/rerun",
     body: strictPayload(RerunRequest),
-    output: acceptedRecord(ExecutionSummary),
+    output: acceptedRecord(Rerun),
     permit: "executions:create",
     audit: auditAction("execution.rerun"),
     sharing: "customers",
@@ -104,6 +112,21 @@ export const executionsOperations = [
     route: "GET /api/v1/executions/:eid/fixtures",
     output: record(Schema.Array(Fixture)),
     use: (history, { context, path }) => history.fixtures(context, path.eid)
+  }),
+  ofExecutionHistory({
+    name: "executions.steps",
+    summary: "List steps of an execution",
+    description:
+      "Lists the steps and calls of a run in the order of its trace. `path` selects a step with what is inside of it, such as `sync[3]`.",
+    answers: { 200: "A page of steps." },
+    route: "GET /api/v1/executions/:eid/steps",
+    query: Schema.Struct({
+      ...StepList.fields,
+      cursor: Schema.optional(Schema.String),
+      page_size: listParams.page_size
+    }),
+    output: page(ListedStep),
+    use: (history, { context, path, query }) => history.steps(context, path.eid, query)
   }),
   ofExecutionHistory({
     name: "executions.logs",

@@ -16,6 +16,7 @@ export const computationLimits = {
     analyseWorkflow: 3_000,
     readFlow: 3_000,
     compileFlow: 5_000,
+    resumeFlow: 3_000,
     drawDiagram: 3_000,
     diffLines: 2_000
   },

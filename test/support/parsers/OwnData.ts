@@ -17,6 +17,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
   ],
   "a jailed worker, which a deadline ends": [
     "src/domain/connector/import/",
+    "src/domain/flow/Resume.ts",
     "src/domain/flow/Script.ts",
     "src/runtime/computing/worker/",
     "src/runtime/computing/workflow/FlowUse.ts"
@@ -62,7 +63,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   ],
   "written and sealed or signed by this service, which checks that first": [
     "src/actors/connection/credential/AuthorizationRedirect.ts#makeAuthorizationRedirect",
-    "src/actors/management/run/ExecutionHistory.ts#lineAfter",
+    "src/actors/management/run/ExecutionHistory.ts#rowAfter",
     "src/actors/management/Pages.ts#readCursor",
     "src/actors/pipeline/DeliverySender.ts#makeSender",
     "src/domain/trigger/Schedule.ts#cachedOffset",

@@ -31,6 +31,8 @@ export interface CallNotes {
   actionVersion: number | null
   /** Answered by a mock. */
   isMocked: boolean
+  /** The place in the journal of the result that it reuses. */
+  reuses?: number
 }
 
 /** The call cannot be made before `at` (Unix milliseconds); until then the run may be suspended. */

@@ -3,7 +3,7 @@
  * larger than the memory, and many runs may be replayed at once.
  */
 import { Effect } from "effect"
-import { type IndexedCall, partsOf, type RecordedResult } from "../../../domain/run/RunJournal.js"
+import { type IndexedCall, type IndexedResult, partsOf, type RecordedResult } from "../../../domain/run/RunJournal.js"
 import { type HeldBytes, takeBytes } from "../../ports/HeldBytes.js"
 import type { Journal, JournalUnavailable, OpenRun } from "../../ports/run/Journal.js"
 
@@ -20,13 +20,13 @@ export const historyPages = (replay: ReadonlyArray<IndexedCall>): ReadonlyArray<
 
 /** Reads the results of a journal in pages, whose bytes the ledger bounds. */
 export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["Type"]) => {
-  const read = Effect.fnUntraced(function* ({ id, organisationId }: OpenRun, page: ReadonlyArray<IndexedCall>) {
+  const read = Effect.fnUntraced(function* ({ id, organisationId }: OpenRun, page: ReadonlyArray<IndexedResult>) {
     const missing = page.flatMap(({ result, seq }) => (result === undefined ? [seq] : []))
     const found = missing.length === 0 ? [] : yield* journal.results(organisationId, id, missing)
     const bySeq = new Map(missing.map((seq, i) => [seq, found[i]]))
-    return page.flatMap(({ result, seq }): ReadonlyArray<RecordedResult> => {
+    return page.flatMap(({ at, result, seq }): ReadonlyArray<RecordedResult> => {
       const one = result ?? bySeq.get(seq)
-      return one === undefined ? [] : [one]
+      return one === undefined ? [] : [at === undefined ? one : { ...one, at }]
     })
   })
 
@@ -36,7 +36,7 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
    */
   const open = (
     run: OpenRun,
-    page: ReadonlyArray<IndexedCall>,
+    page: ReadonlyArray<IndexedResult>,
     hold: (release: () => void) => void
   ): Effect.Effect<ReadonlyArray<RecordedResult>, JournalUnavailable> =>
     Effect.suspend(() => {

@@ -4,7 +4,7 @@ import type { Digests } from "../../ports/Digests.js"
 import type { GuestEvent } from "../../ports/run/Sandbox.js"
 import type { RunSpec } from "../RunSpec.js"
 
-const contextOf = ({ run, start }: RunSpec): Json => ({
+const contextOf = ({ history, run, start }: RunSpec): Json => ({
   input: start.input,
   headers: start.headers,
   customer: start.customer,
@@ -14,7 +14,9 @@ const contextOf = ({ run, start }: RunSpec): Json => ({
     id: run.id,
     attempt: run.attempt,
     environment: run.record.environment,
-    workflowVersion: run.record.workflowVersion
+    workflowVersion: run.record.workflowVersion,
+    // Its steps ask whether the other run has completed them.
+    ...(history === null || history.anew.length === 0 ? {} : { resumes: run.record.parentId })
   }
 })
 

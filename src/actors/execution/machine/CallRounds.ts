@@ -2,18 +2,21 @@
 import { Duration } from "effect"
 import { type RunError, tiers } from "../../../domain/run/Execution.js"
 import { guest } from "../../../domain/Limits.js"
-import { reuseKey } from "../../../domain/run/RunJournal.js"
 import type { GuestEvent } from "../../ports/run/Sandbox.js"
-import type { HostCall } from "../calls/HostCall.js"
+import { failure, type HostCall } from "../calls/HostCall.js"
 import type { PendingCall } from "../PendingCall.js"
 import { journalLimitError, noMemoryError, stuckError, totalCpuError } from "../RunErrors.js"
 import { stepName } from "../trace/Trace.js"
 import { completedCall, type Completion } from "./Completions.js"
 import type { RunEnding } from "./RunEnding.js"
+import { outputInquiry } from "./EarlierResults.js"
 import { fireTimers, setTimers, takeStartable } from "./Launch.js"
 import type { MachineState } from "./MachineState.js"
 import type { StateOutcome } from "./Messages.js"
 import { recordPostponement, recordResult, resultJson } from "./Recording.js"
+
+/** The answer to a step of a resumed flow that the other run has not completed. */
+const notCompleted = failure("NotCompleted", "the resumed run has not completed this step")
 
 /** Arguments below this size cost less than the run itself. */
 const smallArguments = 16 * 1024
@@ -74,8 +77,13 @@ export class CallRounds {
   private begin(call: PendingCall, writes: Array<Planned<"Write">>, outgoing: Array<Planned<"Outside">>): void {
     const { completions, now, parts, progress: p } = this.machine
     p.begin(call, p.timerEntries.get(call.id)?.since ?? now)
-    const entry = p.reusableResults.get(reuseKey(call.id, call.hash, call.place))
-    if (entry !== undefined) return this.machine.emit({ _tag: "ReuseResult", call, entry })
+    const entry = p.earlier.find(call)
+    if (entry !== undefined) {
+      call.notes.reuses = entry.seq
+      return this.machine.emit({ _tag: "ReuseResult", call, entry })
+    }
+    if (call.name === outputInquiry)
+      return completions.add(completedCall(call, { ok: false, failure: notCompleted }, now))
     const plan = parts.planCall(p, call, now)
     switch (plan._tag) {
       case "Refused":
@@ -174,7 +182,8 @@ export class CallRounds {
       p.lastEventAt = Math.max(completion.at, p.lastEventAt)
       if (completion.secret !== undefined) yield* p.redaction.hide(completion.secret.text)
       const json = resultJson(completion)
-      if (p.journalBytes + json.length > tiers[p.run.tier].journalBytes)
+      const isNew = call.notes.reuses === undefined
+      if (isNew && p.journalBytes + json.length > tiers[p.run.tier].journalBytes)
         return journalLimitError(p.run.tier, stepName(call))
       events.push(recordResult(p, completion, json))
     }

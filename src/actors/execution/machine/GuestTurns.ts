@@ -88,9 +88,17 @@ export class GuestTurns {
     this.machine.progress.addUsage(turn, replay.isReplay)
     this.machine.work(replay.take(turn.outputs), (error) => {
       if (error !== undefined) this.machine.fail(error)
-      else if (replay.isOver) this.machine.goOn()
+      else if (replay.isOver) this.replayed()
       else this.readPage(replay)
     })
+  }
+
+  /** The steps of a resumed run that it has not made itself are those of its parent. */
+  private replayed(): void {
+    const { progress: p } = this.machine
+    if (!p.earlier.isTakenOver(p.run)) return this.machine.goOn()
+    const open = [...p.calls.values()].map(({ row }) => row)
+    this.machine.ask({ _tag: "TakeOverSteps", rows: p.rowCount, open }, "StepsTakenOver", () => this.machine.goOn())
   }
 
   // --- Loss ---

@@ -1,7 +1,7 @@
 /** Which of a run's calls and timers begin now. Contract: at most `guest.callsAtOnce` in flight, in the guest's order. */
 import { Duration } from "effect"
 import { guest } from "../../../domain/Limits.js"
-import { callKey, reuseKey } from "../../../domain/run/RunJournal.js"
+import { callKey } from "../../../domain/run/RunJournal.js"
 import { failure, type HostCall, isTimer, refusedCall } from "../calls/HostCall.js"
 import type { HostCalls } from "../calls/HostCalls.js"
 import type { PendingCall } from "../PendingCall.js"
@@ -34,7 +34,7 @@ const completeTimer = (completions: Completions, call: PendingCall, now: number)
 export const setTimers = (p: Progress, completions: Completions, now: number): void => {
   for (const call of p.newTimers.splice(0, timersPerCommit)) {
     p.begin(call, p.timerEntries.get(call.id)?.since ?? now)
-    if (p.reusableResults.has(reuseKey(call.id, call.hash, call.place))) completeTimer(completions, call, now)
+    if (p.earlier.find(call) !== undefined) completeTimer(completions, call, now)
     else setTimer(p, call, timerMillis(call), now)
   }
 }
@@ -79,8 +79,10 @@ const nestsTooDeep = (call: PendingCall): HostCall =>
 /** Makes the function that decides what a call does. */
 export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) => string) => {
   /** The same key for every repetition of the call, also in re-runs that resume this run. */
-  const idempotencyKeyOf = (p: Progress, call: PendingCall): string =>
-    sha256(`${p.run.record.rootId}|${callKey(call.id, call.place)}${p.isChanged(call) ? `|${call.hash}` : ""}`)
+  const idempotencyKeyOf = (p: Progress, call: PendingCall): string => {
+    const at = call.inStep?.own === undefined ? callKey(call.id, call.place) : `${call.place}|0`
+    return sha256(`${p.earlier.rootOf(call, p.run)}|${at}${p.earlier.isChanged(call) ? `|${call.hash}` : ""}`)
+  }
 
   return (p: Progress, call: PendingCall, now: number): HostCall => {
     if (call.tooDeep) return nestsTooDeep(call)

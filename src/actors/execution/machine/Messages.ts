@@ -3,7 +3,7 @@
  * what happened, with the time, and does what it asks.
  */
 import type { RunError } from "../../../domain/run/Execution.js"
-import type { IndexedCall, JournalIndex, RecordedResult } from "../../../domain/run/RunJournal.js"
+import type { IndexedCall, IndexedResult, JournalIndex, RecordedResult } from "../../../domain/run/RunJournal.js"
 import type { Json } from "../../../domain/Json.js"
 import type { AppendFailure, FinishedRun, JournalUnavailable, RunChange } from "../../ports/run/Journal.js"
 import type { GuestEvent, Program, TurnAnswer } from "../../ports/run/Sandbox.js"
@@ -52,6 +52,7 @@ export type MachineEvent =
   | { readonly _tag: "OutputChecked"; readonly violation: RunError | undefined }
   | { readonly _tag: "MessagesFound"; readonly messages: EndMessages }
   /** The time that the machine waited for has come. */
+  | { readonly _tag: "StepsTakenOver" }
   | { readonly _tag: "Woken" }
   /** The run may use the main thread for another slice. */
   | { readonly _tag: "Continued" }
@@ -75,7 +76,7 @@ export type MachineCommand =
       readonly call: PendingCall
       readonly plan: Extract<HostCall, { readonly _tag: "Read" | "Outside" }>
     }
-  | { readonly _tag: "ReuseResult"; readonly call: PendingCall; readonly entry: IndexedCall }
+  | { readonly _tag: "ReuseResult"; readonly call: PendingCall; readonly entry: IndexedResult }
   /** Answered by `StateWritten`. `at`: the time of the entry. */
   | {
       readonly _tag: "WriteState"
@@ -87,6 +88,8 @@ export type MachineCommand =
   /** Answered by `PageRead`, whose results are held until the guest has taken them. */
   | { readonly _tag: "ReadPage"; readonly page: ReadonlyArray<IndexedCall> }
   | { readonly _tag: "ReadIndex" }
+  /** Copies the first rows of the parent's trace, but for the open ones. Answered by `StepsTakenOver`. */
+  | { readonly _tag: "TakeOverSteps"; readonly rows: number; readonly open: ReadonlyArray<number> }
   | { readonly _tag: "MarkComputing" }
   /** Counts the arguments of the calls that have not ended. Answered by `ArgumentsHeld`. */
   | { readonly _tag: "HoldArguments"; readonly bytes: number }

@@ -17,8 +17,20 @@ export const recordResult = (p: Progress, completed: CompletedCall, json: string
   const { at, attempts, call, held, isWritten, result, secret } = completed
   if (held !== undefined) p.unwrittenAnswers.push(held.release)
   const { ok } = result
-  p.journalBytes += json.length
-  if (!isWritten) {
+  const { reuses } = call.notes
+  if (ok && reuses !== undefined) {
+    const { hash, id, place } = call
+    p.record({
+      kind: "reused",
+      call: id,
+      hash,
+      ...(place === undefined ? {} : { place }),
+      at: p.lastEventAt,
+      of: reuses
+    })
+  } else if (isWritten) p.journalBytes += json.length
+  else {
+    p.journalBytes += json.length
     const entry: DoneEntry = {
       kind: "done",
       call: call.id,

@@ -7,6 +7,7 @@ import type { Progress } from "../Progress.js"
 import { nonDeterminismError, secretGoneError } from "../RunErrors.js"
 import type { RunError } from "../../../domain/run/Execution.js"
 import { stepName } from "../trace/Trace.js"
+import { outputInquiry } from "./EarlierResults.js"
 import type { ReplayedResult } from "./Messages.js"
 import { absorb } from "./Recording.js"
 
@@ -23,6 +24,8 @@ const matchReplayed = (p: Progress, entry: IndexedCall, at: number): RunError | 
   }
   p.settle(call)
   p.lastEventAt = at
+  p.countRow(call.row)
+  if (call.name === outputInquiry) return undefined
   if (entry.outcome === "ok") p.succeeded++
   else p.failed++
   return undefined

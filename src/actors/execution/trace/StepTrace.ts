@@ -48,6 +48,7 @@ export const reportedStepRow = (
     path: step.p,
     parent: step.of ?? null,
     ...(step.z === undefined ? {} : { missing: step.z }),
+    ...(step.reused === true ? { reused: true } : {}),
     connector: null,
     action: null,
     actionVersion: null,
@@ -68,9 +69,9 @@ export const reportedStepRow = (
 }
 
 /** The failed attempts, and the one that ended the step. */
-const attemptsOf = ({ a = [], at, e, s }: StepOutput, end: number, isOver: boolean, scrub: Scrubber): Json => {
+const attemptsOf = ({ a = [], at, e, reused, s }: StepOutput, end: number, isOver: boolean, scrub: Scrubber): Json => {
   const failed = a.map((one) => ({ startedAt: iso(one.at), finishedAt: iso(one.to), error: failureJson(one.e, scrub) }))
-  if (!isOver || s === "skipped") return failed
+  if (!isOver || s === "skipped" || reused === true) return failed
   const last = a.at(-1)
   return s === "failed" && last !== undefined
     ? failed

@@ -42,7 +42,7 @@ export interface TracedCall {
   /** The JSON of the result's value, if it is known. */
   readonly json?: string
   /** Metadata of a connector's action. */
-  readonly notes: { readonly actionVersion: number | null; readonly isMocked: boolean }
+  readonly notes: { readonly actionVersion: number | null; readonly isMocked: boolean; readonly reuses?: number }
 }
 
 /** Makes the id and the hash of a value that is too large for its record and is stored as a blob. */
@@ -184,6 +184,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
     result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
   const { action, connector } = connectorOf(call.step)
   const own = call.inStep?.own
+  const isReused = call.notes.reuses !== undefined
   const head = {
     name: own === undefined ? stepName(call) : lastName(call.inStep?.path ?? ""),
     index: call.row,
@@ -193,7 +194,8 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
     action,
     actionVersion: call.notes.actionVersion,
     ...(call.notes.isMocked ? { mocked: true } : {}),
-    attempts: call.attempts.map((attempt) => ({
+    ...(isReused ? { reused: true } : {}),
+    attempts: (isReused ? [] : call.attempts).map((attempt) => ({
       startedAt: iso(attempt.startedAt),
       finishedAt: iso(attempt.finishedAt),
       error: attempt.error === null ? null : failureJson(attempt.error, scrub)
@@ -203,9 +205,9 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
   const output = result?.ok === true ? stepValue(result.value, json, scrub, offload, recorded) : "null"
   const tail = {
     error: result?.ok === false ? failureJson(result.failure, scrub) : null,
-    startedAt: iso(call.startedAt),
+    startedAt: isReused ? null : iso(call.startedAt),
     finishedAt: iso(call.finishedAt),
-    durationMs: call.finishedAt === null ? null : Math.max(0, call.finishedAt - call.startedAt)
+    durationMs: isReused || call.finishedAt === null ? null : Math.max(0, call.finishedAt - call.startedAt)
   }
   // The values are JSON already, and the largest part.
   const record = `${JSON.stringify(head).slice(0, -1)},"input":${input},"output":${output},${JSON.stringify(tail).slice(1)}`

@@ -70,8 +70,8 @@ const make = Effect.gen(function* () {
     const versions: { [workflow: string]: number } = {}
     for (const { executionId, workflowId } of detail?.deliveries ?? []) {
       if (executionId === null || !isExecutionId(executionId)) continue
-      const run = Option.getOrUndefined(yield* executions.get(caller, executionId))
-      if (run !== undefined && run.workflowVersion !== null) versions[workflowId] = run.workflowVersion
+      const run = Option.getOrUndefined(yield* executions.find(caller, executionId))
+      if (run !== undefined && run.view.workflowVersion !== null) versions[workflowId] = run.view.workflowVersion
     }
     return versions
   })

@@ -25,7 +25,7 @@ export const makeRecordedEnd = Effect.gen(function* () {
     const event = Option.getOrUndefined(yield* events.get(home, eventId))
     const executionId = event?.deliveries[0]?.executionId ?? null
     if (executionId === null) return undefined
-    const run = Option.getOrUndefined(yield* executions.get(home, executionId as ExecutionId))
+    const run = Option.getOrUndefined(yield* executions.find(home, executionId as ExecutionId))?.view
     if (run === undefined) return undefined
     const { error, id, output, status, workflowVersion: version } = run
     return isTerminal(status) ? { id, version, status, output, error } : undefined

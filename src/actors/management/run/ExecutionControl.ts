@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
     const found = yield* findExecution(
       caller,
       id,
-      (known) => reads.findRerunSource(caller, known),
+      (known) => reads.find(caller, known),
       ({ view }) => view
     )
     const { view } = found
@@ -100,7 +100,7 @@ const make = Effect.gen(function* () {
     { claim, traceparent, ...request }: RerunCommand
   ) {
     const found = yield* findEnded(context, id, request)
-    const start = yield* rerunStart(context, found, request)
+    const { changed, start } = yield* rerunStart(context, found, request)
     const at = yield* currentTimestamp
     const order = executions.start({
       ...start,
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
     const started = yield* runAuditedCommand(context, quota.countStart(context.caller, acting, order))
     const run = yield* runOf(started, claim)
     return {
-      execution: executionSummary(yield* find(context, run)),
+      execution: { ...executionSummary(yield* find(context, run)), ...(changed.length === 0 ? {} : { changed }) },
       isRepeated: started._tag === "Repeated"
     }
   })

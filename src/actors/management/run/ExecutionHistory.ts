@@ -6,9 +6,9 @@ import { isTerminal, ExecutionStatus, TriggerType } from "../../../domain/run/Ex
 import { InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import type { BlobId } from "../../../domain/Ids.js"
 import { isCounter } from "../../../domain/Scalars.js"
-import { type ExecutionQuery, ExecutionReads } from "../../ports/run/ExecutionReads.js"
+import { type ExecutionQuery, ExecutionReads, type StepPage } from "../../ports/run/ExecutionReads.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
-import { findDetailWith, isExecutionId } from "./ExecutionRecords.js"
+import { findDetailWith, findViewWith, isExecutionId } from "./ExecutionRecords.js"
 import { listQuery, optionalText, timeRange, Pages, sizeOf } from "../Pages.js"
 import { customersOf } from "../event/EventRecords.js"
 
@@ -31,8 +31,20 @@ const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments">
   return slugs === undefined ? {} : { environments: slugs }
 }
 
-/** The line after which a page of a log begins; -1: the beginning. */
-const lineAfter = (cursor: string | undefined): Effect.Effect<number, InvalidRequest> => {
+/** What of the steps is listed. `path`: a step with what is inside of it. */
+export const StepList = Schema.Struct({
+  path: optionalText,
+  status: Schema.optional(Schema.Literal("pending", "running", "waiting", "completed", "failed", "skipped"))
+})
+type StepList = typeof StepList.Type
+
+const noSteps: StepPage = { steps: [], hasMore: false }
+
+/** The cursor of a page that begins behind a row of the trace or a line of the log. */
+const rowCursor = (row: number): string => Encoding.encodeBase64Url(String(row))
+
+/** The row behind which a page begins; -1: from the beginning. */
+const rowAfter = (cursor: string | undefined): Effect.Effect<number, InvalidRequest> => {
   if (cursor === undefined || cursor === "") return Effect.succeed(-1)
   const line = Number(Either.getOrElse(Encoding.decodeBase64UrlString(cursor), () => "x"))
   return isCounter(line) || line === -1
@@ -44,7 +56,8 @@ const make = Effect.gen(function* () {
   const reads = yield* ExecutionReads
   const pages = yield* Pages
 
-  const find = findDetailWith(reads)
+  const get = findDetailWith(reads)
+  const find = findViewWith(reads)
 
   return {
     /** Newest first. */
@@ -66,11 +79,30 @@ const make = Effect.gen(function* () {
       return yield* pages.pageOf(rows, size, ({ createdAt, id }) => ({ createdAt, id }))
     }),
 
-    get: find,
+    get,
 
     /** The recorded answers of connectors, as fixtures for mocked runs. */
     fixtures: (context: CallContext, id: string) =>
-      Effect.map(find(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
+      Effect.map(get(context, id), ({ steps }) => steps.flatMap(fixturesOf)),
+
+    /** The steps of the trace in their order: all of them, unlike the record. */
+    steps: Effect.fnUntraced(function* (
+      context: CallContext,
+      id: string,
+      params: StepList & { readonly page_size?: number | undefined; readonly cursor?: string | undefined }
+    ) {
+      const view = yield* find(context, id)
+      const size = sizeOf(params)
+      const { path, status } = params
+      const after = yield* rowAfter(params.cursor)
+      const found = yield* reads.steps(context.caller, view.id, { after, limit: size, path: path || undefined, status })
+      const { hasMore, steps } = Option.getOrElse(found, () => noSteps)
+      const last = steps.at(-1)
+      return {
+        data: steps.map(({ step }) => step),
+        page: { size, hasMore, nextCursor: hasMore && last !== undefined ? rowCursor(last.index) : null }
+      }
+    }),
 
     /** Oldest first. While the run has not ended, the last page has a cursor that continues at the log's current end. */
     logs: Effect.fnUntraced(function* (
@@ -80,12 +112,11 @@ const make = Effect.gen(function* () {
     ) {
       const view = yield* find(context, id)
       const size = sizeOf(params)
-      const after = yield* lineAfter(params.cursor)
+      const after = yield* rowAfter(params.cursor)
       const lines = yield* reads.logs(context.caller.organisationId, view.id, after, size + 1)
       const data = lines.slice(0, size)
       const hasMore = lines.length > size
-      const nextCursor =
-        hasMore || !isTerminal(view.status) ? Encoding.encodeBase64Url(String(data.at(-1)?.seq ?? after)) : null
+      const nextCursor = hasMore || !isTerminal(view.status) ? rowCursor(data.at(-1)?.seq ?? after) : null
       return { data, page: { size, hasMore, nextCursor } }
     }),
 

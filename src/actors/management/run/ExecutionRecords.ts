@@ -36,6 +36,20 @@ export const findExecution = Effect.fnUntraced(function* <A>(
   return refused === undefined ? found.value : yield* refused
 })
 
+/** Finds an execution without its steps. */
+export const findViewWith =
+  (reads: ExecutionReads["Type"]) =>
+  ({ caller }: Pick<CallContext, "caller">, id: string): Effect.Effect<ExecutionView, Failure> =>
+    Effect.map(
+      findExecution(
+        caller,
+        id,
+        (knownId) => reads.find(caller, knownId),
+        ({ view }) => view
+      ),
+      ({ view }) => view
+    )
+
 /** Finds the detail of an execution. */
 export const findDetailWith =
   (reads: ExecutionReads["Type"]) =>

@@ -9,18 +9,17 @@ import { type Failure, type Forbidden, InvalidState, NotFound, refuseWith } from
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { inactiveInstallation } from "../../../domain/organisation/Installation.js"
 import {
-  callsToRepeat,
   customerOfRun,
+  isResume,
   notResumable,
   rerunInput,
   rerunPriority,
-  type RerunRequest,
-  resumedSteps
+  type RerunRequest
 } from "../../../domain/run/Rerun.js"
-import type { AttemptEntry, StartEntry } from "../../../domain/run/RunJournal.js"
+import type { StartEntry } from "../../../domain/run/RunJournal.js"
 import { archivedRefusal, disabledRefusal } from "../../../domain/workflow/Workflow.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
-import type { RerunSource } from "../../ports/run/ExecutionReads.js"
+import type { RecordedRun } from "../../ports/run/ExecutionReads.js"
 import type { StartRequest } from "../../ports/run/Executions.js"
 import { InstallationReads, type KnownInstallation } from "../../ports/organisation/InstallationReads.js"
 import { Journal, notStored, type RunRecord } from "../../ports/run/Journal.js"
@@ -29,10 +28,15 @@ import type { CallContext } from "../CallContext.js"
 import { outOfScope, type Principal, runReach } from "../Caller.js"
 import { installationRefusal } from "../organisation/InstallationRecords.js"
 import { Changes } from "../Changes.js"
+import { makeResumedRun } from "./ResumedRun.js"
 import { findWorkflow } from "../workflow/WorkflowRecords.js"
 
-/** A start without the members that depend on the request. */
-export type RerunStart = Omit<StartRequest, "audit" | "idempotency" | "traceparent">
+/** A start without the members that depend on the request, and what the caller is told of it. */
+export interface RerunStart {
+  readonly start: Omit<StartRequest, "audit" | "idempotency" | "traceparent">
+  /** Names of steps that keep their results, though they differ in the version that runs. */
+  readonly changed: ReadonlyArray<string>
+}
 
 const draftGone = "the draft that ran is not kept any more: publish the workflow and use version latest"
 const journalGone = "the journal of this run is gone, or it made no call that could be kept: use the mode fresh"
@@ -78,6 +82,7 @@ export const makeRerunStart = Effect.gen(function* () {
   const installations = yield* InstallationReads
   const journal = yield* Journal
   const runnables = yield* Runnables
+  const resumedRun = yield* makeResumedRun
 
   const checkCustomer = Effect.fnUntraced(function* ({ organisationId }: Principal, { customerId }: ExecutionView) {
     if (customerId === null) return
@@ -101,7 +106,7 @@ export const makeRerunStart = Effect.gen(function* () {
   })
 
   /** The code that ran, or the version that is deployed now. */
-  const findCode = ({ organisationId }: Principal, { record, view }: RerunSource, version: "same" | "latest") => {
+  const findCode = ({ organisationId }: Principal, { record, view }: RecordedRun, version: "same" | "latest") => {
     const { customerId, environment, status, workflowId, workflowVersion } = view
     if (version === "latest") return runnables.inEnvironment(organisationId, workflowId, environment, customerId)
     if (workflowVersion !== null) return runnables.version(organisationId, workflowId, workflowVersion)
@@ -120,7 +125,7 @@ export const makeRerunStart = Effect.gen(function* () {
   /** `found`: the run to re-run. */
   return Effect.fnUntraced(function* (
     context: CallContext,
-    found: RerunSource,
+    found: RecordedRun,
     request: RerunRequest
   ): Effect.fn.Return<RerunStart, Failure> {
     const { caller } = context
@@ -129,7 +134,7 @@ export const makeRerunStart = Effect.gen(function* () {
     yield* checkWorkflow(context, view.workflowId)
     const installation = yield* findInstallation(caller, record)
     const { rest: entries, start } = yield* readJournal(caller, view.id)
-    const isResumed = request.mode === "resume"
+    const isResumed = isResume(request)
     if (isResumed && start === undefined) return yield* notResumable(journalGone)
     const input = yield* rerunInput(view, record, request, start)
     if (start === undefined && view.mock !== "none")
@@ -138,8 +143,11 @@ export const makeRerunStart = Effect.gen(function* () {
     yield* refuseWith(connectionRefusal(caller, begun.connections))
     const runnable = yield* findCode(caller, found, request.version ?? "same")
     const at = DateTime.toEpochMillis(yield* DateTime.now)
-    const attempt: AttemptEntry = { kind: "attempt", attempt: 1, at, afresh: callsToRepeat(entries) }
-    return {
+    const { changed = [], resumes } =
+      isResumed && start !== undefined
+        ? yield* resumedRun(caller, { ...found, start, entries }, runnable, { ...request, at })
+        : {}
+    const order: RerunStart["start"] = {
       runnable,
       environment: view.environment,
       retention,
@@ -153,19 +161,8 @@ export const makeRerunStart = Effect.gen(function* () {
       trigger: { type: "rerun", ...caller.starter },
       metadata: view.metadata,
       callback: callbackOf(record),
-      parent: {
-        id: view.id,
-        ...(isResumed && start !== undefined
-          ? {
-              resumes: {
-                rootId: record.rootId,
-                entries: entries.length,
-                attempt,
-                steps: resumedSteps(view, start, [...entries, attempt])
-              }
-            }
-          : {})
-      }
+      parent: { id: view.id, ...(resumes === undefined ? {} : { resumes }) }
     }
+    return { start: order, changed }
   })
 })

@@ -1,11 +1,11 @@
 /** Reads executions from Postgres with the request role. */
 import { type Effect, type Option, Context } from "effect"
 import type { ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
-import type { ExecutionDetail, ExecutionView, LogLine } from "../../../domain/run/ExecutionView.js"
+import type { ExecutionDetail, ExecutionView, ExecutionWithValues, LogLine } from "../../../domain/run/ExecutionView.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { BlobId, CustomerId, ExecutionId, OrganisationId, SpaceId } from "../../../domain/Ids.js"
-import type { Json } from "../../../domain/Json.js"
-import type { RetentionClass, RunRecord } from "./Journal.js"
+import type { Json, JsonObject } from "../../../domain/Json.js"
+import type { RetentionClass, RunRecord, StepRow } from "./Journal.js"
 
 /** The workspace whose executions are read. */
 export interface ExecutionHome {
@@ -33,9 +33,26 @@ export interface ExecutionQuery {
   readonly limit: number
 }
 
-/** A run with the data that a re-run needs. */
-export interface RerunSource {
-  readonly view: ExecutionDetail
+/** Which steps of an execution are read, in the order of the trace. */
+export interface StepQuery {
+  /** Only steps behind this row of the trace; -1: from the first. */
+  readonly after: number
+  readonly limit: number
+  /** Only the step with this path, and those inside of it. */
+  readonly path?: string | undefined
+  readonly status?: StepRow["status"] | undefined
+}
+
+/** Steps as they are shown, with the rows of the trace that they are. */
+export interface StepPage {
+  readonly steps: ReadonlyArray<{ readonly index: number; readonly step: JsonObject }>
+  /** There are more, which the page has no room for: it is bounded in steps and in bytes. */
+  readonly hasMore: boolean
+}
+
+/** A run without its steps, with what only the service knows of it. */
+export interface RecordedRun {
+  readonly view: ExecutionWithValues
   readonly record: RunRecord
   readonly retention: RetentionClass
 }
@@ -47,11 +64,14 @@ export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<
       home: ExecutionHome,
       query: ExecutionQuery
     ) => Effect.Effect<ReadonlyArray<ExecutionView>, Unavailable>
+    /** With as many steps as its record shows. */
     readonly get: (home: ExecutionHome, id: ExecutionId) => Effect.Effect<Option.Option<ExecutionDetail>, Unavailable>
-    readonly findRerunSource: (
+    readonly find: (home: ExecutionHome, id: ExecutionId) => Effect.Effect<Option.Option<RecordedRun>, Unavailable>
+    readonly steps: (
       home: ExecutionHome,
-      id: ExecutionId
-    ) => Effect.Effect<Option.Option<RerunSource>, Unavailable>
+      id: ExecutionId,
+      query: StepQuery
+    ) => Effect.Effect<Option.Option<StepPage>, Unavailable>
     /** Lines after `after`, oldest first. */
     readonly logs: (
       organisation: OrganisationId,

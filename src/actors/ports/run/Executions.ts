@@ -8,7 +8,7 @@ import type { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../../
 import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId, TriggerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { AttemptEntry, ChosenConnection, RunReach, StartEntry } from "../../../domain/run/RunJournal.js"
-import type { FinishedRun, OpenRun, RetentionClass, StepRow } from "./Journal.js"
+import type { FinishedRun, OpenRun, RetentionClass } from "./Journal.js"
 import type { Runnable } from "./Runnables.js"
 
 /** A run to be started, with everything that is fixed for its life. */
@@ -55,8 +55,8 @@ export interface StartRequest {
       /** The number of the parent's journal entries after its start. */
       readonly entries: number
       readonly attempt: AttemptEntry
-      /** The parent's steps whose results are reused. */
-      readonly steps: ReadonlyArray<StepRow>
+      /** For a flow: the paths of the steps that run anew. Absent: code, which is replayed. */
+      readonly anew?: ReadonlyArray<string>
     }
   }
 }

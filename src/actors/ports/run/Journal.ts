@@ -258,6 +258,15 @@ export class Journal extends Context.Tag("svc/Journal")<
       to: ExecutionId,
       until: number
     ) => Effect.Effect<void, JournalUnavailable>
+    /**
+     * Copies the steps of the parent of a resumed run that have ended, from the first rows of its trace but for the `open`
+     * ones, and marks them as reused. May be repeated, and replaces none.
+     */
+    readonly takeOverSteps: (
+      run: OpenRun,
+      rows: number,
+      open: ReadonlyArray<number>
+    ) => Effect.Effect<void, JournalUnavailable>
   }
 >() {}
 

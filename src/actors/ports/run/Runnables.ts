@@ -4,7 +4,7 @@ import type { NotFound, Unavailable, WorkflowUnavailable } from "../../../domain
 import type { RetryPolicy, Tier } from "../../../domain/run/Execution.js"
 import type { BoundAction } from "../../../domain/connector/Binding.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../../domain/Ids.js"
-import type { JsonObject } from "../../../domain/Json.js"
+import type { Json, JsonObject } from "../../../domain/Json.js"
 import type { RetentionClass } from "./Journal.js"
 
 /** What a run runs: a version of a workflow, or its draft, with what is fixed when the run starts. */
@@ -59,6 +59,11 @@ export class Runnables extends Context.Tag("svc/Runnables")<
       workflow: WorkflowId,
       contentHash: string
     ) => Effect.Effect<Option.Option<Runnable>, NotFound | Unavailable>
+    /** The steps of what ran, as its document; `null` if it was written as code, or is no longer stored. */
+    readonly stepsOf: (
+      organisation: OrganisationId,
+      ran: Pick<Runnable, "workflowId" | "version" | "contentHash">
+    ) => Effect.Effect<Json, Unavailable>
     /** A published version by its number. */
     readonly version: (
       organisation: OrganisationId,

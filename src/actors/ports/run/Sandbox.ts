@@ -110,6 +110,10 @@ export interface StepOutput {
   readonly k: string
   readonly s: "running" | "completed" | "failed" | "skipped"
   readonly at: number
+  /** Its output is what a run that resumes this one takes. */
+  readonly keep?: boolean
+  /** The output is that of the run which is resumed. */
+  readonly reused?: boolean
   /** Its output; or the characters of one that is too large to be shown. */
   readonly v?: Json
   readonly vSize?: number

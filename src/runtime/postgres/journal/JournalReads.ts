@@ -6,12 +6,22 @@ import { Effect, Schema } from "effect"
 import { type Journal } from "../../../actors/ports/run/Journal.js"
 import type { Vault } from "../../../actors/ports/Vault.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
-import { type IndexedEntry, partsOf, type StartEntry } from "../../../domain/run/RunJournal.js"
+import {
+  type CallOutcome,
+  type IndexedCall,
+  type IndexedEntry,
+  type IndexedOutput,
+  type IndexedResult,
+  partsOf,
+  reusedCall,
+  type StartEntry
+} from "../../../domain/run/RunJournal.js"
 import type { WriterSql } from "../database/Pools.js"
 import {
   decodeEntry,
   decodeResult,
   isDoneKind,
+  isOutputKind,
   isSmallKind,
   moveRow,
   outcomeOfKind,
@@ -51,12 +61,32 @@ const insertSql = `INSERT INTO journal (id, seq, epoch, kind, call, hash, place,
   FROM unnest($3::int[], $4::bytea[]) AS t(seq, body) JOIN journal j ON j.id = $1 AND j.seq = t.seq
   ON CONFLICT (id, seq) DO NOTHING`
 
+const stepsSql = `INSERT INTO steps (id, class, org, index, status, path, record)
+  SELECT $2, $3, org, index, status, path, (left(record::text, -1) || ',"reused":true}')::json
+  FROM steps WHERE id = $1 AND org = $4 AND index < $5 AND index <> ALL($6::int[]) AND status IN ('completed', 'failed', 'skipped')
+  ON CONFLICT DO NOTHING`
+
 const decodeSize = rowDecoder("journal", { seq: Schema.Number, bytes: Schema.Number })
+
+/** What the columns tell of a result, and its outcome if the row was opened. */
+const headOf = (
+  { call, hash, kind, place }: IndexRow,
+  outcome: CallOutcome | undefined
+): Pick<IndexedCall, "kind" | "call" | "hash" | "place" | "outcome"> | Pick<IndexedOutput, "kind" | "place"> =>
+  isOutputKind(kind)
+    ? { kind: "output", place: place ?? "" }
+    : {
+        kind: "done",
+        call: call ?? 0,
+        hash: hash ?? "",
+        ...(place === null ? {} : { place }),
+        outcome: outcome ?? outcomeOfKind(kind) ?? "ok"
+      }
 
 export const makeJournalReads = (
   sql: WriterSql["Type"],
   vault: Vault["Type"]
-): Pick<Journal["Type"], "index" | "results" | "copy"> => {
+): Pick<Journal["Type"], "index" | "results" | "copy" | "takeOverSteps"> => {
   // Not decoded, since a replay reads thousands, and a sealed body that another wrote does not open.
   const readRows = (id: ExecutionId, places: ReadonlyArray<number>) =>
     castRows<SealedRow>(sql.unsafe(resultsSql, [id, places]))
@@ -68,29 +98,24 @@ export const makeJournalReads = (
     let start: StartEntry | undefined
     let bytes = 0
     const rest: Array<IndexedEntry> = []
+    const found = new Map<number, Pick<IndexedResult, "bytes" | "result">>()
     for (const row of rows) {
       bytes += row.bytes
       const { body, kind, seq } = row
-      if (!isDoneKind(kind)) {
+      if (!isDoneKind(kind) && !isOutputKind(kind)) {
         if (body === null) continue
         const entry = decodeEntry(sealer, id, { seq, kind, body })
         if (entry.kind === "start") start = entry
-        else rest.push(entry)
+        else rest.push(entry.kind === "reused" ? reusedCall(entry, found.get(entry.of)) : entry)
         continue
       }
       // A large row of an earlier release does not tell how its call ended: it is opened alone.
-      const sealed = body ?? (outcomeOfKind(kind) === undefined ? (yield* readRows(id, [seq]))[0]?.body : undefined)
+      const isUntold = !isOutputKind(kind) && outcomeOfKind(kind) === undefined
+      const sealed = body ?? (isUntold ? (yield* readRows(id, [seq]))[0]?.body : undefined)
       const opened = sealed === undefined ? undefined : decodeResult(sealer, id, { seq, kind, body: sealed })
-      rest.push({
-        kind: "done",
-        call: row.call ?? 0,
-        hash: row.hash ?? "",
-        ...(row.place === null ? {} : { place: row.place }),
-        outcome: opened?.outcome ?? outcomeOfKind(kind) ?? "ok",
-        seq,
-        bytes: row.bytes,
-        ...(body === null || opened === undefined ? {} : { result: opened.result })
-      })
+      const result = body === null || opened === undefined ? {} : { result: opened.result }
+      found.set(seq, { bytes: row.bytes, ...result })
+      rest.push({ ...headOf(row, opened?.outcome), seq, bytes: row.bytes, ...result })
     }
     return { start, rest, bytes }
   }, Effect.mapError(journalUnavailable))
@@ -102,7 +127,8 @@ export const makeJournalReads = (
   ) {
     const sealer = yield* vault.of(organisation)
     const rows = yield* readRows(id, places)
-    return rows.map((row) => decodeResult(sealer, id, row).result)
+    const found = new Map(rows.map((row) => [row.seq, decodeResult(sealer, id, row).result]))
+    return places.flatMap((place) => found.get(place) ?? [])
   }, Effect.mapError(journalUnavailable))
 
   const copy = Effect.fn("Journal.copy")(function* (
@@ -121,5 +147,11 @@ export const makeJournalReads = (
     }
   }, Effect.mapError(journalUnavailable))
 
-  return { index, results, copy }
+  const takeOverSteps: Journal["Type"]["takeOverSteps"] = ({ id, organisationId, record, retention }, rows, open) =>
+    Effect.mapError(
+      sql.unsafe(stepsSql, [record.parentId, id, retention, organisationId, rows, open]),
+      journalUnavailable
+    ).pipe(Effect.asVoid)
+
+  return { index, results, copy, takeOverSteps }
 }

@@ -13,12 +13,23 @@ import {
   type JournalEntry,
   outcomeOf,
   type RecordedResult,
+  type ReusedEntry,
   type StartEntry,
   type TimerEntry
 } from "../../../domain/run/RunJournal.js"
 
 /** The values of the column `kind`. `doneBefore`: an ended call of a release whose rows did not tell how it ended. */
-const kinds = { start: 0, doneBefore: 1, timer: 2, attempt: 3, ok: 4, failed: 5, transient: 6 } as const
+const kinds = {
+  start: 0,
+  doneBefore: 1,
+  timer: 2,
+  attempt: 3,
+  ok: 4,
+  failed: 5,
+  transient: 6,
+  reused: 7,
+  output: 8
+} as const
 
 const kindOf = (entry: JournalEntry): number => (entry.kind === "done" ? kinds[entry.outcome] : kinds[entry.kind])
 
@@ -30,8 +41,11 @@ export const outcomeOfKind = (kind: number): CallOutcome | undefined =>
 export const isDoneKind = (kind: number): boolean =>
   kind === kinds.doneBefore || kind === kinds.ok || kind === kinds.failed || kind === kinds.transient
 
+/** A row is the output of a step. */
+export const isOutputKind = (kind: number): boolean => kind === kinds.output
+
 /** A condition on the row `j`: it is small for every run, and has no result. */
-export const isSmallKind = `j.kind IN (${kinds.start}, ${kinds.timer}, ${kinds.attempt})`
+export const isSmallKind = `j.kind IN (${kinds.start}, ${kinds.timer}, ${kinds.attempt}, ${kinds.reused})`
 
 /** The columns of a row in a statement's JSON document, which carries bytes as base64. */
 export const journalColumns = {
@@ -55,8 +69,9 @@ const lineEnd = 10
 
 /** The text of an entry. A result stays as it is behind its head, so that a replay need not parse it. */
 const textOf = (entry: JournalEntry): string => {
-  if (entry.kind !== "done") return JSON.stringify(entry)
-  const { json, outcome: _, place: __, ...head } = entry
+  if (entry.kind !== "done" && entry.kind !== "output") return JSON.stringify(entry)
+  const { json, ...members } = entry
+  const { outcome: _, place: __, ...head } = "outcome" in members ? members : { ...members, outcome: "ok" }
   return `${JSON.stringify(head)}\n${typeof json === "string" ? json : Buffer.from(json).toString()}`
 }
 
@@ -100,7 +115,7 @@ export const decodeEntry = (
   vault: OrganisationVault,
   id: string,
   row: SealedRow
-): StartEntry | TimerEntry | AttemptEntry =>
+): StartEntry | ReusedEntry | TimerEntry | AttemptEntry =>
   // Sealed by `encodeEntry`: its shape is that of an entry.
   JSON.parse(openRow(vault, id, row).toString())
 
@@ -111,7 +126,7 @@ export const decodeResult = (
   row: SealedRow
 ): { readonly outcome: CallOutcome; readonly result: RecordedResult } => {
   const bytes = openRow(vault, id, row)
-  const outcome = outcomeOfKind(row.kind)
+  const outcome = isOutputKind(row.kind) ? "ok" : outcomeOfKind(row.kind)
   if (outcome === undefined) return decodeEarlierResult(bytes)
   const headEnd = bytes.indexOf(lineEnd)
   // Sealed by `encodeEntry`.

@@ -4,12 +4,19 @@
  */
 import type { Sql } from "../database/Sql.js"
 import { Effect, Layer, Option, Schema } from "effect"
-import { type ExecutionHome, ExecutionReads, type ExecutionQuery } from "../../../actors/ports/run/ExecutionReads.js"
+import {
+  type ExecutionHome,
+  ExecutionReads,
+  type ExecutionQuery,
+  type StepPage,
+  type StepQuery
+} from "../../../actors/ports/run/ExecutionReads.js"
 import type { FinishedRun, OpenRun, RunRecord } from "../../../actors/ports/run/Journal.js"
 import { type ExecutionStatus, isTerminal } from "../../../domain/run/Execution.js"
-import { type ExecutionDetail, ExecutionView } from "../../../domain/run/ExecutionView.js"
+import { type ExecutionDetail, ExecutionView, type ExecutionWithValues } from "../../../domain/run/ExecutionView.js"
+import { shownSteps } from "../../../domain/Limits.js"
 import { type BlobId, type ExecutionId, type OrganisationId, ulidTime } from "../../../domain/Ids.js"
-import { isObject, type Json, StoredJson, StoredObject } from "../../../domain/Json.js"
+import { type JsonObject, StoredJson, StoredObject } from "../../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "../journal/RunColumns.js"
 import { AppSql } from "../database/Pools.js"
 import { castRows } from "../database/Sql.js"
@@ -74,18 +81,29 @@ const findSql = tables
   )
   .join(" UNION ALL ")
 
-const decodeStep = rowDecoder("steps", { status: Schema.String, record: StoredObject })
+const decodeStep = rowDecoder("steps", {
+  index: Schema.Number,
+  status: Schema.String,
+  record: Schema.NullOr(StoredObject)
+})
 const decodeLines = rowDecoder("logs", {
   seq: Schema.Number,
   lines: Schema.Array(Schema.Struct({ at: Schema.String, level: Schema.String, message: Schema.String }))
 })
 const decodeBlob = rowDecoder("blobs", { content: StoredJson })
 
+const openStatuses: ReadonlyArray<string> = ["pending", "running", "waiting"]
+
+/** The statuses of rows that are shown as this one. */
+const rowStatuses = (status: string, isEnded: boolean): ReadonlyArray<string> => {
+  if (!isEnded) return [status]
+  if (status === "failed") return [status, ...openStatuses]
+  return openStatuses.includes(status) ? [] : [status]
+}
+
 /** Shows a step as failed if it was still open when its run was ended from outside. */
-const closeStep = (step: Json, isEnded: boolean): Json =>
-  isEnded &&
-  isObject(step) &&
-  (step["status"] === "running" || step["status"] === "waiting" || step["status"] === "pending")
+const closeStep = (step: JsonObject, isEnded: boolean): JsonObject =>
+  isEnded && openStatuses.includes(String(step["status"]))
     ? {
         ...step,
         status: "failed",
@@ -149,24 +167,65 @@ const find = (sql: Sql, { organisationId, spaceId }: ExecutionHome, id: Executio
     sql.unsafe(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
   )
 
-const steps = (sql: Sql, organisation: OrganisationId, row: Row) =>
-  sql`
-  SELECT status, record FROM steps WHERE org = ${organisation} AND id = ${row.id} AND class = ${row.retention} ORDER BY index`.pipe(
-    Effect.map((rows) =>
-      rows.map(decodeStep).map(({ record, status }) => closeStep({ ...record, status }, isTerminal(row.status)))
+/** The first rows, as far as they fit: one at least, and one more than the limit tells that there are more. */
+const steps = (sql: Sql, organisation: OrganisationId, row: Row, query: StepQuery) => {
+  const values: Array<unknown> = [organisation, row.id, row.retention, query.after]
+  const add = (value: unknown) => `$${values.push(value)}`
+  const isEnded = isTerminal(row.status)
+  const path = query.path === undefined ? undefined : add(query.path)
+  const where = [
+    "org = $1 AND id = $2 AND class = $3 AND index > $4",
+    ...(path === undefined
+      ? []
+      : [`(path = ${path} OR starts_with(path, ${path} || '.') OR starts_with(path, ${path} || '['))`]),
+    ...(query.status === undefined ? [] : [`status = ANY(${add(rowStatuses(query.status, isEnded))})`])
+  ].join(" AND ")
+  const limit = add(query.limit + 1)
+  return sql
+    .unsafe(
+      `SELECT index, status, CASE WHEN nth = 1 OR total <= ${shownSteps.bytes} THEN record END AS record
+      FROM (SELECT index, status, record, row_number() OVER (ORDER BY index) AS nth,
+          sum(octet_length(record::text)) OVER (ORDER BY index) AS total
+        FROM (SELECT index, status, record FROM steps WHERE ${where} ORDER BY index LIMIT ${limit}) AS first) AS sized
+      ORDER BY index`,
+      values
     )
-  )
+    .pipe(
+      Effect.map((rows): StepPage => {
+        const found = rows.map(decodeStep)
+        const shown = found
+          .slice(0, query.limit)
+          .flatMap(({ index, record, status }) =>
+            record === null ? [] : [{ index, step: closeStep({ ...record, status }, isEnded) }]
+          )
+        return { steps: shown, hasMore: shown.length < found.length }
+      })
+    )
+}
 
-const detail = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId) {
+const recorded = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId) {
   const [row] = yield* find(sql, home, id)
   if (row === undefined) return Option.none()
-  const view: ExecutionDetail = {
-    ...viewOf(row),
-    input: row.input ?? null,
-    output: row.output ?? null,
-    steps: yield* steps(sql, home.organisationId, row)
+  const view: ExecutionWithValues = { ...viewOf(row), input: row.input ?? null, output: row.output ?? null }
+  return Option.some({ row, view, record: row.record, retention: row.retention })
+})
+
+const detail = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId) {
+  const known = yield* recorded(sql, home, id)
+  if (Option.isNone(known)) return Option.none()
+  const { row, view } = known.value
+  const shown = yield* steps(sql, home.organisationId, row, { after: -1, limit: shownSteps.most })
+  const found: ExecutionDetail = {
+    ...view,
+    steps: shown.steps.map(({ step }) => step),
+    ...(shown.hasMore ? { stepsTruncated: true } : {})
   }
-  return Option.some({ view, record: row.record, retention: row.retention })
+  return Option.some(found)
+})
+
+const stepPage = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId, query: StepQuery) {
+  const [row] = yield* find(sql, home, id)
+  return row === undefined ? Option.none() : Option.some(yield* steps(sql, home.organisationId, row, query))
 })
 
 const logs = (sql: Sql, organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>
@@ -190,11 +249,9 @@ export const layer = Layer.effect(
     return ExecutionReads.of({
       list: (home, query) =>
         asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
-      get: (home, id) =>
-        asOrganisation(sql, home.organisationId, detail(sql, home, id)).pipe(
-          Effect.map(Option.map((found) => found.view))
-        ),
-      findRerunSource: (home, id) => asOrganisation(sql, home.organisationId, detail(sql, home, id)),
+      get: (home, id) => asOrganisation(sql, home.organisationId, detail(sql, home, id)),
+      find: (home, id) => asOrganisation(sql, home.organisationId, recorded(sql, home, id)),
+      steps: (home, id, query) => asOrganisation(sql, home.organisationId, stepPage(sql, home, id, query)),
       logs: (organisation, id, after, limit) =>
         asOrganisation(sql, organisation, logs(sql, organisation, id, after, limit)),
       blob: (organisation, id, blob: BlobId) =>

@@ -8,7 +8,7 @@ import { readBindings } from "../../../domain/connector/Binding.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { NotFound, WorkflowUnavailable } from "../../../domain/Failure.js"
 import type { CustomerId, OrganisationId, WorkflowId } from "../../../domain/Ids.js"
-import type { Json } from "../../../domain/Json.js"
+import { type Json, StoredJson } from "../../../domain/Json.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import { latestEnvironment } from "../../../domain/organisation/Environment.js"
 import { archivedRefusal } from "../../../domain/workflow/Workflow.js"
@@ -16,6 +16,7 @@ import { makeSharedLoads } from "../../../actors/SharedLoads.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { execute, rowsOf } from "../database/DatabaseUnavailable.js"
+import { rowDecoder } from "../record/Table.js"
 import { castRows } from "../database/Sql.js"
 
 const maxCachedVersions = 1_000
@@ -61,6 +62,8 @@ const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "w
   w.customer_id IS NULL AND (EXISTS (SELECT FROM environments e WHERE e.org = w.org AND e.customer_id IS NOT NULL)
     OR EXISTS (SELECT FROM deployments d WHERE d.workflow_id = w.id AND d.customer_id IS NOT NULL)) AS "isDivided"`
 const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings, waits`
+
+const decodeSteps = rowDecoder("workflow_versions", { spec: StoredJson })
 
 /** An environment may have the name of an inherited property, such as `constructor`. */
 const numberIn = (deployments: Deployments, environment: string): number | undefined =>
@@ -228,13 +231,26 @@ export const layer = Layer.effect(
       return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
     })
 
+    const stepsOf: Runnables["Type"]["stepsOf"] = (organisation, { contentHash, version, workflowId }) =>
+      Effect.map(
+        rowsOf(
+          version === null
+            ? sql`SELECT spec FROM draft_snapshots WHERE workflow_id = ${workflowId} AND content_hash = ${contentHash}
+                AND org = ${organisation}`
+            : sql`SELECT v.spec FROM workflow_versions v JOIN workflows w ON w.id = v.workflow_id
+                WHERE v.workflow_id = ${workflowId} AND v.number = ${version} AND w.org = ${organisation}`
+        ),
+        ([row]) => (row === undefined ? null : decodeSteps(row).spec)
+      )
+
     const keepDraft: Runnables["Type"]["keepDraft"] = (draft, retention) =>
       // Updates an existing snapshot only if it expires before the run does: not at every run.
       execute(sql`INSERT INTO draft_snapshots AS s
-            (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, waits, kept_until)
+            (org, workflow_id, content_hash, script, input_contract, output_contract, bindings, waits, kept_until, spec)
           VALUES (${draft.organisationId}, ${draft.workflowId}, ${draft.contentHash}, ${draft.script},
             ${jsonOf(draft.inputContract)}::jsonb, ${jsonOf(draft.outputContract)}::jsonb,
-            ${JSON.stringify(draft.bindings)}::jsonb, ${draft.waits}, now() + ${retention + snapshotMarginDays} * interval '1 day')
+            ${JSON.stringify(draft.bindings)}::jsonb, ${draft.waits}, now() + ${retention + snapshotMarginDays} * interval '1 day',
+            (SELECT spec FROM workflows WHERE id = ${draft.workflowId} AND content_hash = ${draft.contentHash}))
           ON CONFLICT (workflow_id, content_hash) DO UPDATE SET kept_until = excluded.kept_until
             WHERE s.kept_until < now() + ${retention} * interval '1 day'`)
 
@@ -256,6 +272,6 @@ export const layer = Layer.effect(
       return Option.some(makeRunnable(yield* head(organisation, workflow), contentOf(row), null))
     })
 
-    return Runnables.of({ inEnvironment, draft, keepDraft, draftThatRan, version })
+    return Runnables.of({ inEnvironment, draft, keepDraft, draftThatRan, stepsOf, version })
   })
 )

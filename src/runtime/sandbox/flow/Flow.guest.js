@@ -59,6 +59,8 @@ class Values {
 class FlowRun {
   constructor(ctx) {
     this.ctx = ctx
+    /** It resumes another run, whose completed steps are not run again. */
+    this.isResumed = typeof ctx?.execution?.resumes === "string"
     /** The error that ends the flow. */
     this.halted = undefined
     /** Steps that have begun and are reported here, with their targets without a value. */
@@ -159,10 +161,14 @@ const runStep = async (entry, context) => {
   try {
     if (!isTaken(entry, context, values)) return skipOne(entry, context)
     step = newStep(path, context.parent, entry.type)
-    const output = await runBody(entry, context, step, path, values)
+    // What is inside of a gate or loop is asked for by itself, and the service knows the results of host calls.
+    const isKept = !entry.isOwn && !entry.isLight
+    const kept = isKept && run.isResumed ? await keptResult(step) : undefined
+    const output = kept === undefined ? await runBody(entry, context, step, path, values) : kept.value
     scope.steps[entry.name] = { output: output === undefined ? null : output, error: null }
     run.open.delete(step)
-    if (!entry.isOwn && run.halted === undefined) reportValue(step, output, values.missing)
+    if (!entry.isOwn && kept === undefined && run.halted === undefined)
+      reportValue(step, output, values.missing, isKept)
   } catch (thrown) {
     if (run.halted !== undefined && !run.open.has(step)) throw thrown
     run.open.delete(step)

@@ -111,10 +111,14 @@ const attemptsText = (step) => (step.attempts === "" ? "" : ',"a":[' + step.atte
 const report = (token, status) => {
   if (statuses[status] === true) reportRecord(stepOf(token), status, "")
 }
-/** Reports the result of a step, unless its own host call does. */
-const reportValue = (token, value, missing) => {
+/**
+ * Reports the result of a step, unless its own host call does.
+ * @param {boolean} [isKept] a run that resumes this one takes the result, instead of the step
+ */
+const reportValue = (token, value, missing, isKept) => {
   const step = stepOf(token)
-  reportRecord(step, "completed", valueText(value) + missingText(missing) + attemptsText(step))
+  const kept = isKept === true ? ',"keep":true' : ""
+  reportRecord(step, "completed", valueText(value) + kept + missingText(missing) + attemptsText(step))
 }
 /** Reports the failure of a step, unless its own host call does. */
 const reportFailure = (token, cause, missing) => {
@@ -213,6 +217,27 @@ const attempted = async (token, settings, body, isOwn, missing) => {
       await sleepBetween(step.path, attempt, pauseBefore(retry, attempt + 1))
     }
   }
+}
+
+/** The place of the question for an output, which leaves the numbers of the body's calls. */
+const inquiry = 2_000_000
+/**
+ * The result of the step in the run that this one resumes, which is reported; undefined if that run has not completed it.
+ * @returns {Promise<{ value: any } | undefined>}
+ */
+const keptResult = async (token) => {
+  const step = stepOf(token)
+  const place = placeAt(step.path)
+  place.calls = inquiry
+  let value
+  try {
+    value = await call("step.output", [step.path], undefined, place)
+  } catch (cause) {
+    if (cause === null || isOutOfMemory(cause)) throw cause
+    return undefined
+  }
+  reportRecord(step, "completed", valueText(value) + ',"reused":true')
+  return { value }
 }
 
 // --- svc.step ---

@@ -1,0 +1,278 @@
+/** A failed run of steps is resumed: what it has completed is not run again, on the same version or on a repaired one. */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { createHash } from "node:crypto"
+import {
+  connect,
+  execution,
+  publishConnector,
+  requestsTo,
+  run,
+  scripts,
+  startCalls,
+  stopCalls,
+  svc,
+  workflow
+} from "../support/calls.js"
+import { eventually } from "../support/eventually.js"
+
+const slug = "resume-crm"
+let names = 0
+
+const ask = (method: string, target: string, body?: unknown) =>
+  svc.ask(method, `/api/v1${target}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
+
+const publish = async (steps: ReadonlyArray<object>, id?: string): Promise<string> => {
+  const saved =
+    id === undefined
+      ? await ask("POST", "/workflows", { name: `resumed_${++names}`, form: "steps", spec: { steps } })
+      : await ask("PUT", `/workflows/${id}`, { spec: { steps } })
+  assert.oneOf(saved.status, [200, 201], saved.text)
+  const published = await ask("POST", `/workflows/${saved.body.data.id}/publish`, {})
+  assert.strictEqual(published.status, 200, published.text)
+  return saved.body.data.id
+}
+
+const rerun = async (id: string, body: object) => {
+  const again = await ask("POST", `/executions/${id}/rerun`, body)
+  assert.strictEqual(again.status, 202, again.text)
+  const ended = await eventually(
+    () => execution(again.body.data.id),
+    ({ status }) => status !== "pending" && status !== "running"
+  )
+  return { ...again.body.data, ...ended }
+}
+
+const failedRun = async (workflowId: string, input: object): Promise<string> => {
+  const answer = await run(workflowId, input)
+  assert.strictEqual(answer.headers["x-svc-execution-status"], "failed", answer.text)
+  return String(answer.headers["x-svc-execution-id"])
+}
+
+const get = (name: string, id: string, more: object = {}) => ({
+  name,
+  type: "action",
+  connector: slug,
+  action: "get",
+  input: { id },
+  ...more
+})
+const create = (name: string, what: string, more: object = {}) => ({
+  name,
+  type: "action",
+  connector: slug,
+  action: "create",
+  input: { name: what },
+  retry: { maxAttempts: 1 },
+  ...more
+})
+const code = (name: string, source: string, input: object = {}) => ({
+  name,
+  type: "action",
+  input,
+  config: { code: `export default async (input) => ${source}` }
+})
+const keyOf = (root: string, place: string) => createHash("sha256").update(`${root}|${place}`).digest("hex")
+const count = (path: string) => requestsTo(`/${slug}/get/${path}`).length
+
+beforeAll(async () => {
+  await startCalls()
+  await publishConnector(slug)
+  await connect(slug, "key-of-resumed-flows")
+}, 60_000)
+afterAll(stopCalls)
+
+describe("A resumed run of steps", () => {
+  it("makes only the calls that had not completed, with their keys, and keeps outputs of code", async () => {
+    let isBroken = true
+    scripts.set(`/${slug}/create`, () => (isBroken ? { status: 500, body: {} } : { body: { made: true } }))
+    const id = await publish([
+      get("find", "r1-find"),
+      code("count", `({ n: await svc.state.increment("resumed-count", 1), at: Date.now() })`),
+      {
+        name: "each",
+        type: "loop",
+        config: {
+          over: "{{input.items}}",
+          steps: [get("read", "r1-{{item}}"), code("mark", "input.of", { of: "{{steps.read.output.path}}" })],
+          result: "{{steps.mark.output}}"
+        }
+      },
+      create("make", "{{steps.count.output.n}}", { dependsOn: ["count", "each"] }),
+      {
+        name: "end",
+        type: "action",
+        input: { results: "{{steps.each.output.results}}", count: "{{steps.count.output}}" }
+      }
+    ])
+    const first = await failedRun(id, { items: ["a", "b"] })
+    const before = await execution(first)
+    isBroken = false
+    const ended = await rerun(first, { mode: "resume" })
+    assert.deepInclude(ended, { status: "completed", parentId: first }, JSON.stringify(ended.error))
+    assert.deepStrictEqual(
+      ended.output.results,
+      ["a", "b"].map((one) => `/${slug}/get/r1-${one}`)
+    )
+    const marked = (
+      view: { steps: ReadonlyArray<{ path?: string; output: unknown; reused?: boolean; status: string }> },
+      path: string
+    ) => view.steps.find((step) => step.path === path)
+    assert.deepStrictEqual(ended.output.count, marked(before, "count")?.output)
+    assert.deepStrictEqual([count("r1-find"), count("r1-a"), count("r1-b")], [1, 1, 1])
+    assert.deepStrictEqual(
+      requestsTo(`/${slug}/create`).map(({ key }) => key),
+      [keyOf(first, "make|0"), keyOf(first, "make|0")]
+    )
+    assert.deepInclude(marked(ended, "find"), { reused: true, status: "completed" })
+    assert.deepInclude(marked(ended, "each[1].mark"), { reused: true, status: "completed" })
+    assert.isUndefined(marked(ended, "make")?.reused)
+    // A run that resumes the second one takes over from both.
+    const third = await rerun(ended.id, { fromStep: "end" })
+    assert.deepStrictEqual(third.output, ended.output)
+    assert.strictEqual(requestsTo(`/${slug}/create`).length, 2)
+    assert.strictEqual(count("r1-find"), 1)
+  })
+
+  it("goes on with a repaired version, and names completed steps that differ in it", async () => {
+    const id = await publish([
+      get("find", "r2-find"),
+      code("label", `"old"`),
+      code("bad", `{ throw new Error("not yet") }`)
+    ])
+    const first = await failedRun(id, {})
+    await publish(
+      [
+        get("find", "r2-other"),
+        code("label", `"new"`),
+        code("bad", "input", { label: "{{steps.label.output}}", path: "{{steps.find.output.path}}" })
+      ],
+      id
+    )
+    const same = await rerun(first, { mode: "resume" })
+    assert.strictEqual(same.error.message, "not yet")
+    const ended = await rerun(first, { mode: "resume", version: "latest" })
+    assert.deepStrictEqual(ended.output, { label: "old", path: `/${slug}/get/r2-find` })
+    assert.sameMembers(ended.changed, ["find", "label"])
+    assert.strictEqual(ended.workflowVersion, 2)
+    assert.deepStrictEqual([count("r2-find"), count("r2-other")], [1, 0])
+    const anew = await rerun(first, { fromStep: "label", version: "latest" })
+    assert.deepStrictEqual(anew.output, { label: "new", path: `/${slug}/get/r2-find` })
+    assert.deepStrictEqual(anew.changed, ["find"])
+  })
+
+  it("runs the step that it begins at anew with those that depend on it, under keys of its own", async () => {
+    scripts.set(`/${slug}/create`, ({ body }) => ({ body: { got: JSON.parse(body).name } }))
+    const id = await publish([
+      {
+        name: "each",
+        type: "loop",
+        config: {
+          over: "{{input.items}}",
+          as: "row",
+          steps: [
+            get("aside", "r3-aside-{{row}}", { dependsOn: [] }),
+            create("send", "{{row}}", { dependsOn: [] }),
+            get("after", "r3-{{steps.send.output.got}}")
+          ]
+        }
+      },
+      get("other", "r3-other", { dependsOn: [] }),
+      {
+        name: "route",
+        type: "gate",
+        dependsOn: ["each"],
+        config: {
+          branches: [{ name: "all", when: { path: "input.items", op: "exists" }, steps: [get("last", "r3-last")] }]
+        }
+      }
+    ])
+    const answer = await run(id, { items: ["x", "y"] })
+    const first = String(answer.headers["x-svc-execution-id"])
+    const counts = () => ["aside-x", "x", "aside-y", "y", "other", "last"].map((one) => count(`r3-${one}`))
+    const sent = () =>
+      requestsTo(`/${slug}/create`)
+        .slice(-3)
+        .map(({ key }) => key)
+    assert.deepStrictEqual(counts(), [1, 1, 1, 1, 1, 1])
+    const ended = await rerun(first, { fromStep: "each[1].send" })
+    assert.strictEqual(ended.status, "completed")
+    assert.deepStrictEqual(counts(), [1, 1, 1, 2, 1, 2])
+    assert.deepStrictEqual(sent().slice(1), [keyOf(first, "each[1].send|0"), keyOf(ended.id, "each[1].send|0")])
+    for (const fromStep of ["each.send", "each[1]", "send", "absent", "each[x].send"]) {
+      const refused = await ask("POST", `/executions/${first}/rerun`, { fromStep })
+      assert.deepStrictEqual([refused.status, refused.body.details?.[0]?.code], [422, "UNKNOWN_STEP"], refused.text)
+    }
+  })
+
+  it("is refused where it contradicts itself, and for code that would begin at a step", async () => {
+    const id = await publish([code("bad", `{ throw new Error("no") }`)])
+    const first = await failedRun(id, {})
+    for (const body of [
+      { mode: "fresh", fromStep: "bad" },
+      { mode: "resume", input: {} },
+      { fromStep: "bad", input: {} }
+    ])
+      assert.strictEqual((await ask("POST", `/executions/${first}/rerun`, body)).status, 422)
+    const coded = await workflow(`await svc.connector.resumeCrm.get({ id: "r4" }); throw new Error("no")`)
+    const ran = await failedRun(coded, {})
+    for (const body of [{ fromStep: "bad" }, { mode: "resume", version: "latest" }])
+      assert.strictEqual((await ask("POST", `/executions/${ran}/rerun`, body)).status, 422)
+  })
+
+  it("of code keeps the trace of what it replays, with the rows of svc.step", async () => {
+    let isBroken = true
+    scripts.set(`/${slug}/get/r5-b`, () => (isBroken ? { status: 500, body: {} } : { body: { b: 1 } }))
+    const coded = await workflow(
+      `const a = await svc.step("one", (svc) => svc.connector.resumeCrm.get({ id: "r5-a" }));
+       await svc.state.set("r5", 1);
+       return [a.path, await svc.connector.resumeCrm.get({ id: "r5-b" }, { retry: false })]`
+    )
+    const first = await failedRun(coded, {})
+    isBroken = false
+    const ended = await rerun(first, { mode: "resume" })
+    assert.deepStrictEqual(ended.output, [`/${slug}/get/r5-a`, { b: 1 }])
+    assert.strictEqual(count("r5-a"), 1)
+    const before = await execution(first)
+    assert.deepStrictEqual(
+      ended.steps.slice(0, -1),
+      before.steps.slice(0, -1).map((step: object) => ({ ...step, reused: true }))
+    )
+    assert.deepInclude(ended.steps.at(-1), { status: "completed" })
+    assert.isUndefined(ended.steps.at(-1).reused)
+  })
+})
+
+describe("The steps of an execution", () => {
+  it("are listed in pages, by path and by status; its record shows the first thousand", async () => {
+    const id = await publish([
+      {
+        name: "each",
+        type: "loop",
+        config: { over: "{{input.items}}", steps: [{ name: "one", type: "action", input: { n: "{{item}}" } }] }
+      },
+      code("bad", `{ throw new Error("no") }`)
+    ])
+    const ran = await failedRun(id, { items: Array.from({ length: 1_100 }, (_, at) => at) })
+    const seen = await execution(ran)
+    assert.lengthOf(seen.steps, 1_000)
+    assert.isTrue(seen.stepsTruncated)
+    const paths: Array<string> = []
+    for (let cursor = ""; ;) {
+      const page = await ask("GET", `/executions/${ran}/steps?page_size=200${cursor}`)
+      for (const { path } of page.body.data) paths.push(path)
+      if (page.body.page.nextCursor === null) break
+      cursor = `&cursor=${page.body.page.nextCursor}`
+    }
+    assert.lengthOf(new Set(paths), 1_102)
+    const pathsOf = async (query: string) =>
+      (await ask("GET", `/executions/${ran}/steps?${query}`)).body.data.map(({ path }: { path: string }) => path)
+    assert.deepStrictEqual(await pathsOf("path=each%5B7%5D"), ["each[7].one"])
+    assert.deepStrictEqual(await pathsOf("status=failed"), ["bad"])
+    assert.deepStrictEqual(await pathsOf("path=eac"), [])
+    const [wrong, foreign] = [
+      await ask("GET", `/executions/${ran}/steps?cursor=!`),
+      await ask("GET", `/executions/exec_00000000000000000000000000/steps`)
+    ]
+    assert.deepStrictEqual([wrong.status, wrong.body.code, foreign.status], [400, "INVALID_CURSOR", 404])
+  })
+})
