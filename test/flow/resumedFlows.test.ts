@@ -276,3 +276,49 @@ describe("The steps of an execution", () => {
     assert.deepStrictEqual([wrong.status, wrong.body.code, foreign.status], [400, "INVALID_CURSOR", 404])
   })
 })
+
+describe("The diagram of an execution", () => {
+  it("marks what completed, failed, was skipped, and what did not run", async () => {
+    const id = await publish([
+      get("find", "r6-find"),
+      { name: "never", type: "action", when: { path: "input.no", op: "exists" } },
+      code("bad", `{ throw new Error("no") }`),
+      get("after", "r6-after")
+    ])
+    const ran = await failedRun(id, {})
+    await publish([get("other", "r6-other")], id)
+    const drawn = await ask("GET", `/executions/${ran}/diagram.svg`)
+    assert.strictEqual(drawn.status, 200, drawn.text)
+    const said = /<desc[^>]*>([^<]*)</.exec(drawn.text)?.[1] ?? ""
+    for (const [name, mark] of [
+      ["find", "completed"],
+      ["never", "skipped"],
+      ["bad", "failed"],
+      ["after", "did not run"]
+    ])
+      assert.match(said, new RegExp(`${name}: [^,]*, ${mark}`))
+    for (const [version, name] of [
+      [1, "find"],
+      [2, "other"]
+    ]) {
+      const one = await ask("GET", `/workflows/${id}/diagram.svg?version=${version}`)
+      assert.include(one.text, `${name}: ${slug}.get`)
+      assert.notInclude(one.text, "did not run")
+    }
+    assert.strictEqual((await ask("GET", `/workflows/${id}/diagram.svg?version=9`)).status, 404)
+    const coded = await workflow(`await svc.connector.resumeCrm.get({ id: "r7" }); return 1`)
+    const answer = await run(coded)
+    const marked = await ask("GET", `/executions/${answer.headers["x-svc-execution-id"]}/diagram.svg`)
+    assert.match(marked.text, /resumeCrm\.get[^<]*, completed/)
+  })
+
+  it("of two versions is compared step by step", async () => {
+    const id = await publish([get("a", "1"), get("b", "2"), get("c", "3")])
+    await publish([get("a", "1"), get("b", "changed"), get("d", "4")], id)
+    const { data } = (await ask("GET", `/workflows/${id}/versions/1/diff/2`)).body
+    assert.deepStrictEqual(data.steps, { added: ["d"], removed: ["c"], changed: ["b"] })
+    assert.isTrue(
+      data.code.some(({ op, text }: { op: string; text: string }) => op === "added" && /changed/.test(text))
+    )
+  })
+})

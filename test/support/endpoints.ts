@@ -129,6 +129,8 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/executions/:eid/cancel": { uses: ({ side, world }) => world.standardRun(side, true) },
   "POST /api/v1/executions/:eid/rerun": { ...empty, uses: ({ side, world }) => world.standardRun(side, false) },
   "GET /api/v1/executions/:eid/fixtures": plain,
+  "GET /api/v1/executions/:eid/steps": plain,
+  "GET /api/v1/executions/:eid/diagram.svg": plain,
   "GET /api/v1/executions/:eid/logs": plain,
   "GET /api/v1/executions/:eid/blobs/:id": plain,
 

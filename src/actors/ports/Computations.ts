@@ -11,7 +11,7 @@ import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import type { DiffLine } from "../../domain/LineDiff.js"
-import type { FlowResume, ResumedFlow } from "../../domain/flow/Resume.js"
+import type { FlowResume, ResumedFlow, StepChanges } from "../../domain/flow/Resume.js"
 import type { FlowUses, KnownConnectors } from "../../domain/flow/Checks.js"
 import type { Diagram, FlowAnalysis, SourceIssue, WorkflowAnalysis } from "../../domain/workflow/WorkflowAnalysis.js"
 
@@ -78,6 +78,8 @@ export interface ComputationTable {
   }
   /** Which steps of a flow run anew when a run of it is resumed. */
   readonly resumeFlow: { readonly input: FlowResume; readonly output: Validated<ResumedFlow> }
+  /** How the steps of two versions of a flow differ. */
+  readonly compareFlows: { readonly input: Pick<FlowResume, "from" | "to">; readonly output: StepChanges }
   /** A diagram laid out and drawn, as SVG. */
   readonly drawDiagram: { readonly input: Diagram; readonly output: string }
   /** Compares two texts line by line. */

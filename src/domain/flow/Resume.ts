@@ -1,4 +1,4 @@
-/** Which steps of a flow run anew when another run of it is resumed at a step, and which have changed since. */
+/** What differs between two versions of a flow, and which steps run anew when a run of it is resumed at a step. */
 import { Either } from "effect"
 import type { Mistakes } from "../expression/Checks.js"
 import type { Json } from "../Json.js"
@@ -109,6 +109,25 @@ const changedSteps = (before: Flow, after: Flow): ReadonlyArray<string> =>
     const earlier = before.byName.get(node.step.name)
     return earlier === undefined || ownText(earlier) === ownText(node) ? [] : [node.step.name]
   })
+
+/** How the steps of two versions differ, by their names. */
+export interface StepChanges {
+  readonly added: ReadonlyArray<string>
+  readonly removed: ReadonlyArray<string>
+  readonly changed: ReadonlyArray<string>
+}
+
+/** Compares two versions step by step. A step that stands elsewhere in the document has not changed by that. */
+export const compareFlows = ({ from, to }: Pick<FlowResume, "from" | "to">): StepChanges => {
+  const [before, after] = [readFlow(from), readFlow(to)]
+  if (before === undefined || after === undefined) return { added: [], removed: [], changed: [] }
+  const missingIn = (flow: Flow, other: Flow) => [...flow.byName.keys()].filter((name) => !other.byName.has(name))
+  return {
+    added: missingIn(after, before),
+    removed: missingIn(before, after),
+    changed: changedSteps(before, after)
+  }
+}
 
 /** A step as text, without the steps inside of it. */
 const ownText = ({ shape, step }: StepNode): string => {

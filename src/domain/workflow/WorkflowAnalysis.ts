@@ -22,7 +22,12 @@ export interface DiagramNode {
   readonly label: string
   readonly line?: number
   readonly column?: number
+  /** In the diagram of an execution: what became of it. */
+  readonly mark?: NodeMark | "none"
 }
+
+/** What became of a part of a workflow in a run. */
+export type NodeMark = "completed" | "failed" | "running" | "skipped"
 
 /** A transition between nodes. */
 export interface DiagramEdge {

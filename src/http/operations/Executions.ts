@@ -1,12 +1,14 @@
 /** The operations on execution records. Specification: Surface C; contract: execution record. */
+import { HttpApiSchema } from "@effect/platform"
 import { Schema, Effect } from "effect"
 import { ExecutionDetail, ExecutionView, ListedStep, LogLine } from "../../domain/run/ExecutionView.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
-import { auditAction } from "../operation/Contract.js"
+import { auditAction, auditRead } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
 import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
+import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionList, ExecutionHistory, StepList } from "../../actors/management/run/ExecutionHistory.js"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -127,6 +129,21 @@ export const executionsOperations = [
     }),
     output: page(ListedStep),
     use: (history, { context, path, query }) => history.steps(context, path.eid, query)
+  }),
+  operation({
+    name: "executions.diagram",
+    summary: "Draw an execution",
+    description:
+      "Draws the workflow that ran as a diagram, with what of it completed, failed or was skipped; what did not run is pale.",
+    answers: { 200: "The diagram as SVG." },
+    route: "GET /api/v1/executions/:eid/diagram.svg",
+    output: bareValue(HttpApiSchema.Text({ contentType: "image/svg+xml" })),
+    permit: "executions:read",
+    sharing: "customers",
+    scoped: { workflow: "record", environment: "record" },
+    audit: auditRead("execution"),
+    with: ExecutionDiagram,
+    use: (diagrams, { context, path }) => diagrams.draw(context, path.eid)
   }),
   ofExecutionHistory({
     name: "executions.logs",

@@ -29,7 +29,14 @@ const Diff = Schema.Struct({
   from: Schema.Number,
   to: Schema.Number,
   code: Schema.Array(Schema.Struct({ op: Schema.Literal("same", "added", "removed"), text: Schema.String })),
-  contracts: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json }))
+  contracts: Schema.Array(Schema.Struct({ path: Schema.String, before: Json, after: Json })),
+  steps: Schema.optional(
+    Schema.Struct({
+      added: Schema.Array(Schema.String),
+      removed: Schema.Array(Schema.String),
+      changed: Schema.Array(Schema.String)
+    })
+  ).annotations({ description: "of two versions of steps: the names of those that differ" })
 }).annotations({ identifier: "WorkflowDiff" })
 
 const versionNumber = (text: string): Effect.Effect<number, NotFound> =>
@@ -167,7 +174,7 @@ export const workflowsOperations = [
   ofWorkflowVersions({
     name: "workflows.diff",
     summary: "Compare two versions of a workflow",
-    description: "Compares the code of two versions line by line, and their contracts.",
+    description: "Compares the code of two versions line by line, their contracts, and their steps by name.",
     answers: { 200: "The difference." },
     route: "GET /api/v1/workflows/:wid/versions/:a/diff/:b",
     params: Schema.Struct({ wid: Schema.String, a: VersionNumber, b: VersionNumber }),
@@ -182,14 +189,17 @@ export const workflowsOperations = [
   ofWorkflows({
     name: "workflows.diagram",
     summary: "Draw a workflow",
-    description: "Draws the draft's calls and branches as a diagram.",
+    description: "Draws the calls and branches of the draft, or of a version, as a diagram.",
     answers: { 200: "The diagram as SVG." },
     route: "GET /api/v1/workflows/:wid/diagram.svg",
+    query: Schema.Struct({ version: Schema.optional(VersionNumber) }),
     output: bareValue(HttpApiSchema.Text({ contentType: "image/svg+xml" })),
     permit: "workflows:read",
     scoped: { workflow: "path" },
-    use: (workflows, { context, path }) =>
-      Effect.map(workflows.draw(context, path.wid), ({ contentHash, svg }) => {
+    use: (workflows, { context, path, query }) =>
+      Effect.gen(function* () {
+        const version = query.version === undefined ? undefined : yield* versionNumber(query.version)
+        const { contentHash, svg } = yield* workflows.draw(context, path.wid, version)
         context.replyHeaders["etag"] = `"${contentHash}"`
         return svg
       })

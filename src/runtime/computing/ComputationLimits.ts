@@ -17,6 +17,7 @@ export const computationLimits = {
     readFlow: 3_000,
     compileFlow: 5_000,
     resumeFlow: 3_000,
+    compareFlows: 3_000,
     drawDiagram: 3_000,
     diffLines: 2_000
   },

@@ -31,6 +31,7 @@ import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import { Releases } from "../../actors/management/release/Releases.js"
 import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
+import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
 import { Triggers } from "../../actors/management/trigger/Triggers.js"
@@ -56,6 +57,7 @@ export const useCases = Layer.mergeAll(
   CustomerCredentials.Default,
   Customers.Default,
   ExecutionHistory.Default,
+  ExecutionDiagram.Default,
   Installations.Default,
   Secrets.Default,
   Notifications.Default,

@@ -1,8 +1,8 @@
 /** Finds and shows workflows for use cases. `NotFound` also for a workflow of a customer that the caller does not reach. */
-import { Effect } from "effect"
-import type { Failure } from "../../../domain/Failure.js"
+import { Effect, Option } from "effect"
+import { type Failure, NotFound } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
-import type { Workflow } from "../../../domain/workflow/Workflow.js"
+import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import type { Tx } from "../../ports/Records.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findReached } from "../ReachedRecord.js"
@@ -18,6 +18,17 @@ export const findWorkflow = (tx: Tx, caller: Principal, id: string, lock = false
   const where = { id: id as Workflow["id"], spaceId: caller.spaceId, deletedAt: null } // unchecked text from the request
   return findReached(tx.workflows, caller, "workflow", where, lock)
 }
+
+/** A published version by its number. */
+export const findVersion = (
+  tx: Tx,
+  { id }: Pick<Workflow, "id">,
+  number: number
+): Effect.Effect<WorkflowVersion, Failure> =>
+  Effect.flatMap(
+    tx.workflowVersions.find({ workflowId: id, number }),
+    Option.match({ onNone: () => new NotFound({ what: "version" }), onSome: (found) => Effect.succeed(found) })
+  )
 
 /** The published versions of these workflows, perhaps with others of them. */
 export const publishedVersions = (tx: Tx, workflows: ReadonlyArray<Pick<Workflow, "id" | "publishedVersion">>) => {

@@ -1,23 +1,19 @@
 /** Use cases of workflows' versions: publish, list, compare. Contract: workflow record; surface C bodies. */
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { changesBetween } from "../../../domain/audit/Audit.js"
-import { NotFound } from "../../../domain/Failure.js"
-import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
+import type { WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { versionView } from "../../../domain/workflow/WorkflowView.js"
-import type { Tx } from "../../ports/Records.js"
 import { Changes } from "../Changes.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type PublishRequest } from "./WorkflowPublisher.js"
-import { findWorkflow, maxVersionsShown } from "./WorkflowRecords.js"
-
-const findVersion = (tx: Tx, workflow: Workflow, number: number) =>
-  Effect.flatMap(
-    tx.workflowVersions.find({ workflowId: workflow.id, number }),
-    Option.match({ onNone: () => new NotFound({ what: "version" }), onSome: Effect.succeed })
-  )
+import { findVersion, findWorkflow, maxVersionsShown } from "./WorkflowRecords.js"
 
 const contractsOf = ({ inputContract, outputContract }: WorkflowVersion) => ({ inputContract, outputContract })
+
+/** The code, or the steps as text. */
+const textOf = ({ form, source, spec }: WorkflowVersion): string =>
+  form === "code" ? (source ?? "") : JSON.stringify(spec, null, 2)
 
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -43,9 +39,11 @@ const make = Effect.gen(function* () {
           Effect.all([findVersion(tx, workflow, from), findVersion(tx, workflow, to)])
         )
       )
-      const sources = { from: old.source ?? "", to: now.source ?? "" }
-      const code = yield* computeStored("diffLines", context.caller, sources)
-      return { code, contracts: changesBetween(contractsOf(old), contractsOf(now)) }
+      const code = yield* computeStored("diffLines", context.caller, { from: textOf(old), to: textOf(now) })
+      const contracts = changesBetween(contractsOf(old), contractsOf(now))
+      if (old.form !== "steps" || now.form !== "steps") return { code, contracts }
+      const steps = yield* computeStored("compareFlows", context.caller, { from: old.spec, to: now.spec })
+      return { code, contracts, steps }
     })
   }
 })

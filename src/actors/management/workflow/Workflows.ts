@@ -2,6 +2,7 @@
 import { Effect, Schema } from "effect"
 import { nextVersion } from "../../../domain/Record.js"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
+import type { Failure } from "../../../domain/Failure.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import type { Workflow } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
@@ -15,7 +16,7 @@ import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
-import { findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
+import { findVersion, findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
 import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
 
 export const WorkflowList = listQuery({
@@ -35,8 +36,11 @@ const make = Effect.gen(function* () {
   const { createWorkflow, updateWorkflow } = yield* makeWorkflowDrafts
   const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
-  /** The drawing of the draft's diagram, from the cache or computed. */
-  const drawDiagram = Effect.fnUntraced(function* (caller: Principal, { contentHash, diagram }: Workflow) {
+  /** The drawing of a diagram, from the cache or computed. */
+  const drawDiagram = Effect.fnUntraced(function* (
+    caller: Principal,
+    { contentHash, diagram }: Pick<Workflow, "contentHash" | "diagram">
+  ) {
     const cached = drawings.get(contentHash)
     if (cached !== undefined) return cached
     // The analysis made it.
@@ -102,9 +106,16 @@ const make = Effect.gen(function* () {
       }
     })
 
-  const draw = Effect.fnUntraced(function* (context: CallContext, id: string) {
-    const workflow = yield* read(context, (tx) => findWorkflow(tx, context.caller, id))
-    return { contentHash: workflow.contentHash, svg: yield* drawDiagram(context.caller, workflow) }
+  /** `version`: absent, the draft. */
+  const draw = Effect.fnUntraced(function* (context: CallContext, id: string, version: number | undefined) {
+    const drawn = yield* read(context, (tx) =>
+      Effect.flatMap(
+        findWorkflow(tx, context.caller, id),
+        (workflow): Effect.Effect<Pick<Workflow, "contentHash" | "diagram">, Failure> =>
+          version === undefined ? Effect.succeed(workflow) : findVersion(tx, workflow, version)
+      )
+    )
+    return { contentHash: drawn.contentHash, svg: yield* drawDiagram(context.caller, drawn) }
   })
 
   return {

@@ -50,6 +50,14 @@ export interface StepPage {
   readonly hasMore: boolean
 }
 
+/** A status that rows of one step have, or of one action that code calls. */
+export interface StepStatus {
+  readonly name: string | null
+  readonly connector: string | null
+  readonly action: string | null
+  readonly status: StepRow["status"]
+}
+
 /** A run without its steps, with what only the service knows of it. */
 export interface RecordedRun {
   readonly view: ExecutionWithValues
@@ -72,6 +80,11 @@ export class ExecutionReads extends Context.Tag("svc/ExecutionReads")<
       id: ExecutionId,
       query: StepQuery
     ) => Effect.Effect<Option.Option<StepPage>, Unavailable>
+    /** Which statuses its steps have, by their names. */
+    readonly stepStatuses: (
+      home: ExecutionHome,
+      id: ExecutionId
+    ) => Effect.Effect<Option.Option<ReadonlyArray<StepStatus>>, Unavailable>
     /** Lines after `after`, oldest first. */
     readonly logs: (
       organisation: OrganisationId,

@@ -11,7 +11,7 @@ import { RecentMap } from "../../../domain/RecentMap.js"
 import { diffLines } from "../../../domain/LineDiff.js"
 import { drawSvg } from "../workflow/Svg.js"
 import { flowUses } from "../../../domain/flow/Checks.js"
-import { resumeFlow } from "../../../domain/flow/Resume.js"
+import { compareFlows, resumeFlow } from "../../../domain/flow/Resume.js"
 import { analyse } from "../workflow/Analyse.js"
 import { compileFlow } from "../workflow/FlowCompile.js"
 import { compileSchema, findSchemaMistakes } from "./Contracts.js"
@@ -152,6 +152,7 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   readFlow: (spec) => flowUses(spec),
   compileFlow: (request) => toValidated(compileFlow(request)),
   resumeFlow: (request) => toValidated(resumeFlow(request)),
+  compareFlows,
   drawDiagram: drawSvg,
   diffLines: ({ from, to }) => diffLines(from, to)
 }

@@ -6,7 +6,7 @@ import type { Diagram, DiagramEdge, DiagramNode } from "../../../domain/workflow
 export const drawSvg = (diagram: Diagram): string => {
   const { width, height, nodes, edges } = layOut(diagram)
   const description = diagram.nodes
-    .map((node) => (node.kind === node.label ? node.label : `${node.kind} ${node.label}`))
+    .map((node) => `${node.kind === node.label ? node.label : `${node.kind} ${node.label}`}${markText(node)}`)
     .join(", ")
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" class="svc-diagram" role="img" aria-labelledby="svc-diagram-title svc-diagram-steps">`,
@@ -146,13 +146,18 @@ const kindNames: ReadonlyMap<string, string> = new Map(
 )
 const kindText = (node: DiagramNode): string => kindNames.get(node.kind) ?? node.kind
 
+/** What became of a node in a run, as its class and in words. */
+const markClass = ({ mark }: DiagramNode): string => (mark === undefined ? "" : ` svc-${mark}`)
+const markText = ({ mark }: DiagramNode): string =>
+  mark === undefined ? "" : mark === "none" ? ", did not run" : `, ${mark}`
+
 const drawNode = ({ node, x, y, width, height }: PlacedNode): string => {
   const left = x - width / 2
   const top = y - height / 2
   const where = node.line === undefined ? "" : ` (line ${node.line})`
-  const title = `<title>${escapeXml(`${kindText(node)}: ${node.label}${where}`)}</title>`
+  const title = `<title>${escapeXml(`${kindText(node)}: ${node.label}${where}${markText(node)}`)}</title>`
   const label = escapeXml(truncate(node.label))
-  const open = `<g class="svc-node ${classOf(node.kind)}" transform="translate(${round(left)} ${round(top)})">${title}`
+  const open = `<g class="svc-node ${classOf(node.kind)}${markClass(node)}" transform="translate(${round(left)} ${round(top)})">${title}`
   if (pills.has(node.kind)) {
     return `${open}<rect width="${width}" height="${height}" rx="16"/><text class="svc-label" x="${width / 2}" y="${height / 2}">${label}</text></g>`
   }
@@ -218,6 +223,9 @@ const style = [
   ".svc-paper{fill:var(--bg)}",
   ".svc-node rect,.svc-node polygon{fill:var(--card);stroke:var(--a);stroke-width:1.25}",
   ".svc-mark{fill:var(--a)}",
+  ".svc-none,.svc-skipped{opacity:.45}.svc-skipped rect,.svc-skipped polygon{stroke-dasharray:4 3}",
+  ".svc-diagram .svc-completed{--a:#15803d}.svc-diagram .svc-running{--a:#2563eb}.svc-diagram .svc-failed{--a:var(--err)}",
+  ".svc-completed rect,.svc-failed rect,.svc-running rect,.svc-completed polygon,.svc-failed polygon{stroke-width:2.5}",
   `.svc-label{font-size:${nodeText}px}`,
   ".svc-diagram .svc-kind{font-size:10px;letter-spacing:.04em;fill:var(--soft)}",
   ".svc-edge{fill:none;stroke:var(--line);stroke-width:1.5}.svc-back{stroke-dasharray:5 4}.svc-error{stroke:var(--err);stroke-dasharray:2 4;stroke-linecap:round}",

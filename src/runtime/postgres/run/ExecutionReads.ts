@@ -18,6 +18,7 @@ import { shownSteps } from "../../../domain/Limits.js"
 import { type BlobId, type ExecutionId, type OrganisationId, ulidTime } from "../../../domain/Ids.js"
 import { type JsonObject, StoredJson, StoredObject } from "../../../domain/Json.js"
 import { isColumn, isTime, selectMembers, sharedColumn } from "../journal/RunColumns.js"
+import { NullableText } from "../../../domain/Scalars.js"
 import { AppSql } from "../database/Pools.js"
 import { castRows } from "../database/Sql.js"
 import { rowDecoder } from "../record/Table.js"
@@ -100,6 +101,13 @@ const rowStatuses = (status: string, isEnded: boolean): ReadonlyArray<string> =>
   if (status === "failed") return [status, ...openStatuses]
   return openStatuses.includes(status) ? [] : [status]
 }
+
+const decodeStatus = rowDecoder("steps", {
+  name: NullableText,
+  connector: NullableText,
+  action: NullableText,
+  status: Schema.Literal("pending", "running", "waiting", "completed", "failed", "skipped")
+})
 
 /** Shows a step as failed if it was still open when its run was ended from outside. */
 const closeStep = (step: JsonObject, isEnded: boolean): JsonObject =>
@@ -223,6 +231,31 @@ const detail = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: E
   return Option.some(found)
 })
 
+/** Different rows that are read: a flow has 200 steps. */
+const mostStatuses = 2_000
+/** Rows of calls outside of steps, whose names stand in their records. */
+const mostCalls = 1_000
+
+const stepStatuses = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId) {
+  const [row] = yield* find(sql, home, id)
+  if (row === undefined) return Option.none()
+  const isEnded = isTerminal(row.status)
+  const rows = yield* sql.unsafe(
+    `SELECT DISTINCT * FROM (
+       (SELECT regexp_replace(path, '^.*[.]', '') AS name, NULL AS connector, NULL AS action, status FROM steps
+         WHERE org = $1 AND id = $2 AND class = $3 AND path IS NOT NULL)
+       UNION ALL
+       (SELECT NULL, record->>'connector', record->>'action', status FROM steps
+         WHERE org = $1 AND id = $2 AND class = $3 AND path IS NULL ORDER BY index LIMIT ${mostCalls})) AS found
+     LIMIT ${mostStatuses}`,
+    [home.organisationId, row.id, row.retention]
+  )
+  const found = rows.map(decodeStatus)
+  return Option.some(
+    found.map((one) => (isEnded && openStatuses.includes(one.status) ? { ...one, status: "failed" as const } : one))
+  )
+})
+
 const stepPage = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId, query: StepQuery) {
   const [row] = yield* find(sql, home, id)
   return row === undefined ? Option.none() : Option.some(yield* steps(sql, home.organisationId, row, query))
@@ -251,6 +284,7 @@ export const layer = Layer.effect(
         asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (home, id) => asOrganisation(sql, home.organisationId, detail(sql, home, id)),
       find: (home, id) => asOrganisation(sql, home.organisationId, recorded(sql, home, id)),
+      stepStatuses: (home, id) => asOrganisation(sql, home.organisationId, stepStatuses(sql, home, id)),
       steps: (home, id, query) => asOrganisation(sql, home.organisationId, stepPage(sql, home, id, query)),
       logs: (organisation, id, after, limit) =>
         asOrganisation(sql, organisation, logs(sql, organisation, id, after, limit)),
