@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { relative } from "node:path"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
+import { isSharing } from "./test/support/sharing.js"
 
 const base = {
   setupFiles: ["test/support/logSetup.ts"],
@@ -27,11 +28,22 @@ const isMeasuring = (file: string): boolean =>
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 
-/** The longest files first, so that no worker is left with a long one at the end. A file without a time may be long. */
+/** Seconds of a file that is long. A file without a time may be long. */
+const long = 10
+
+/**
+ * The longest files first, so that no worker is left with a long one at the end. Files that share a service come one after
+ * the other, before the short ones: a file that does not share it stops it.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(specifications: Array<TestSpecification>) {
-    const secondsOf = ({ moduleId }: TestSpecification) => times[relative(process.cwd(), moduleId)] ?? 10
-    return specifications.toSorted((one, other) => secondsOf(other) - secondsOf(one))
+    const placed = specifications.map((specification) => {
+      const seconds = times[relative(process.cwd(), specification.moduleId)] ?? long
+      return { specification, seconds, part: isSharing(specification.moduleId) ? 1 : seconds >= long ? 0 : 2 }
+    })
+    return placed
+      .toSorted((one, other) => one.part - other.part || other.seconds - one.seconds)
+      .map(({ specification }) => specification)
   }
 }
 

@@ -10,7 +10,7 @@ import {
   publishConnector,
   run,
   scripts,
-  startCalls,
+  startSharedCalls,
   stopCalls,
   svc,
   systems,
@@ -18,7 +18,7 @@ import {
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
-beforeAll(() => startCalls())
+beforeAll(() => startSharedCalls())
 afterAll(stopCalls)
 
 describe("A workflow's call of a connector", () => {

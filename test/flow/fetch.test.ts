@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
-import { run, startCalls, stopCalls, workflow } from "../support/calls.js"
+import { run, startSharedCalls, stopCalls, workflow } from "../support/calls.js"
 import { assertWithin } from "../support/pace.js"
 
 const received: Array<Pick<IncomingMessage, "method" | "url" | "rawHeaders">> = []
@@ -15,7 +15,7 @@ const receiverPort = () => (receiver.address() as AddressInfo).port
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve))
-  await startCalls()
+  await startSharedCalls()
 }, 60_000)
 afterAll(async () => {
   await stopCalls()

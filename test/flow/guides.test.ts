@@ -1,11 +1,11 @@
 /** The guides are correct: the test sends every request that they show, in order, and runs the tutorial's workflow. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
-import { requestsTo, scripts, startCalls, stopCalls, svc, systems } from "../support/calls.js"
+import { requestsTo, scripts, startSharedCalls, stopCalls, svc, systems } from "../support/calls.js"
 import { type Block, blocksOf } from "../support/guide.js"
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   ledger()
 })
 afterAll(stopCalls)

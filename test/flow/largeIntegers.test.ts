@@ -1,6 +1,6 @@
 /** A webhook's integers beyond 2^53 arrive as they were sent, or the event says which were rounded. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
 /** The id of Shopify's example order. */
@@ -44,7 +44,7 @@ const received = async (path: string, text = raw) => {
 }
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   echo = await workflow("return ctx.input")
   const made = await ask("POST", "/workflows", {
     name: "strict",

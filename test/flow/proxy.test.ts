@@ -5,7 +5,7 @@ import {
   connect,
   publishConnector,
   scripts,
-  startCalls,
+  startSharedCalls,
   stopCalls,
   svc,
   systems,
@@ -13,7 +13,7 @@ import {
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
-beforeAll(() => startCalls())
+beforeAll(() => startSharedCalls())
 afterAll(stopCalls)
 
 describe("The connections that a request names", () => {

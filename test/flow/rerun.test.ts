@@ -2,11 +2,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
-import { connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { connect, execution, publishConnector, startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 import { makeScopedKey } from "../support/keys.js"
 
-beforeAll(() => startCalls(), 60_000)
+beforeAll(() => startSharedCalls(), 60_000)
 afterAll(() => stopCalls())
 
 /** The outputs of the run and of its repetition. */

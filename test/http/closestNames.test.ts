@@ -1,10 +1,11 @@
 /** A mistyped name is answered with the closest one, and no message has the words of a library. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

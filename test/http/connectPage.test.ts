@@ -2,7 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { findViolations } from "../support/accessibility.js"
 import { makeCookieJar } from "../support/cookieJar.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
@@ -10,7 +11,7 @@ let provider: OAuthProvider
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   assert.strictEqual((await ask("POST", "/connectors", acme())).status, 201)
   assert.strictEqual((await ask("POST", "/connectors/acme/publish", {})).status, 200)
 }, 120_000)

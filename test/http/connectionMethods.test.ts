@@ -1,7 +1,8 @@
 /** The auth method and the OAuth client that a connection uses. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { makeCookieJar } from "../support/cookieJar.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
@@ -21,7 +22,7 @@ const machine = (fields: ReadonlyArray<object>) => ({
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   const entered = [{ name: "clientId" }, { name: "clientSecret", secret: true }]
   for (const definition of [
     acme(),

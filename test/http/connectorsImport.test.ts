@@ -7,7 +7,8 @@ import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { catalogue } from "../../src/domain/connectors/index.js"
 import { WriterSql } from "../support/Sql.js"
 import { acme, oauth } from "../support/connectors.js"
-import { type Ask, type Running, start } from "../support/InProcess.js"
+import type { Ask, Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let key: string
@@ -18,7 +19,7 @@ let origin: string
 const served = new Map<string, { readonly status?: number; readonly body: string }>()
 
 beforeAll(async () => {
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   key = svc.first.key
   documents = createServer((request, response) => {
     const found = served.get(request.url ?? "")

@@ -1,10 +1,11 @@
 /** Customers over the API: changes at a version, and putting records back as they were read. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

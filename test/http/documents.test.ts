@@ -14,13 +14,14 @@ import type { errorMembers } from "../../src/http/ErrorMembers.js"
 import type { Route } from "../../src/http/pipeline/Routes.js"
 import { type ErrorBody, failureReply } from "../../src/http/ErrorRows.js"
 import { tenantFailureReply } from "../../src/http/tenant/ErrorRows.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
 let svc: Running
 let documents: { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   const read = async (path: string) => {
     const { body, status } = await svc.ask("GET", path)
     assert.strictEqual(status, 200)

@@ -1,12 +1,13 @@
 /** Every refusal has the form of the surface that was asked, also where no endpoint is found. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { bodyBytes } from "../../src/domain/Limits.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let base: string
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   base = (await svc.listen()).baseUrl
 })
 afterAll(() => svc.stop())

@@ -3,7 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 /** More than two pages look at. */
 const stored = 12_000
@@ -22,7 +23,7 @@ describe("the pages of events", () => {
     "class, org, space, source, trigger_id, connector, connection_id, customer_id, priority, received_at, record, payload, sealed"
 
   beforeAll(async () => {
-    svc = await start()
+    svc = await startShared()
     const { key } = svc.first
     const made = await svc.ask("POST", "/api/v1/events", { key, body: { type: "common.one", payload: {} } })
     const { eventId } = made.body.data

@@ -2,7 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 /** Ages in days, within and beyond each range that is read. */
 const ages = [0.1, 0.2, 1, 1.9, 2.1, 3, 15.9, 16.1, 40, 200, 201, 360]
@@ -10,7 +11,7 @@ const ages = [0.1, 0.2, 1, 1.9, 2.1, 3, 15.9, 16.1, 40, 200, 201, 360]
 describe("the pages of executions", () => {
   let svc: Running
   beforeAll(async () => {
-    svc = await start()
+    svc = await startShared()
     const { organisationId, spaceId, workflowId } = svc.first
     await svc.run(
       Effect.flatMap(

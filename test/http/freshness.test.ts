@@ -1,11 +1,12 @@
 /** A change that was answered is visible in the next request to the same node. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let key: string
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   key = svc.first.key
 })
 afterAll(() => svc.stop())

@@ -1,14 +1,15 @@
 /** A start of an Instant workflow with a callback is answered at once and called back. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { startReceiver, type Receiver } from "../support/receiver.js"
 
 let svc: Running
 let outside: Receiver
 beforeAll(async () => {
   outside = await startReceiver()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
 })
 afterAll(async () => {
   await svc.stop()

@@ -1,11 +1,12 @@
 /** An execution and its re-run show how connector calls were answered, before and after their end. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

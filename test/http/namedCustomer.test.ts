@@ -1,12 +1,13 @@
 /** A management request that names a customer in its headers reads and changes that customer's records only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let key: string
 const customers: Array<string> = []
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   key = svc.first.key
   for (const name of ["Alpha", "Beta"]) {
     const made = await svc.ask("POST", "/api/v1/customers", { key, body: { name, externalRef: name.toLowerCase() } })

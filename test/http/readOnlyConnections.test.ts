@@ -1,6 +1,7 @@
 /** Records of connections and connectors that were read can be put back; their read-only members cannot be changed. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import type { Answer, Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
@@ -8,7 +9,7 @@ let provider: OAuthProvider
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   await ask("POST", "/connectors", acme())
   await ask("POST", "/connectors/acme/publish", {})
 })

@@ -1,11 +1,12 @@
 /** No client input is an error of the service, and refusals say what to send instead. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { surfaceB, surfaceC } from "../../src/http/operations/Surfaces.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

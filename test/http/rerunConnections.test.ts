@@ -1,7 +1,8 @@
 /** A re-run calls through the connections that the request of the run chose, also when the run has no journal. */
 import { afterAll, assert, beforeAll, expect, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
@@ -12,7 +13,7 @@ const ask = (method: string, target: string, body?: unknown, headers: { readonly
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   assert.strictEqual((await ask("POST", "/connectors", acme())).status, 201)
   assert.strictEqual((await ask("POST", "/connectors/acme/publish", {})).status, 200)
 }, 120_000)

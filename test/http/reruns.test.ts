@@ -1,13 +1,14 @@
 /** Repeating and cancelling a run: the guards of a start, and one effect for each Idempotency-Key. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { makeKey } from "../support/keys.js"
 
 let svc: Running
 let names = 0
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

@@ -1,12 +1,13 @@
 /** A key that is narrowed to particular workflows or environments: which configuration it reads and sets. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let key: string
 let other: string
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   key = svc.first.key
   const body = { name: "other", form: "code", code: "export default async () => 1" }
   other = (await svc.ask("POST", "/api/v1/workflows", { key, body })).body.data.id

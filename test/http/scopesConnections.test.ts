@@ -2,7 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { makeCookieJar } from "../support/cookieJar.js"
 import { eventually } from "../support/eventually.js"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import type { Answer, Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { scopedKey } from "../support/keys.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
@@ -49,7 +50,7 @@ const publish = async (slug: string) => {
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   customer = svc.first.customerId
   otherCustomer = (await ask("POST", "/api/v1/customers", svc.first.key, { name: "Other" })).body.data.id
   await publish("acme")

@@ -1,6 +1,7 @@
 /** The scope of a key binds connectors by their slugs, with their OAuth clients and the installations that use them. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import type { Answer, Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { scopedKey } from "../support/keys.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
@@ -36,7 +37,7 @@ const connect = async (connector: string): Promise<string> => {
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   ids = { acme: await publish("acme"), zeta: await publish("zeta") }
   key = await scopedKey(svc, [{ type: "connector", ids: ["acme", "slack"] }])
 })

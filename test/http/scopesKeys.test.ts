@@ -1,6 +1,7 @@
 /** The scope of a new key: connectors by id or slug, and never more than its creator's. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { makeKey, makeKeyOfOtherWorkspace, makeScopedKey } from "../support/keys.js"
 
 let svc: Running
@@ -14,7 +15,7 @@ const create = (ids: ReadonlyArray<string>, key = svc.first.key) =>
   ask("POST", "/api-keys", { name: "n", mode: "live", resourceScope: [{ type: "connector", ids }] }, key)
 
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   const made = await ask("POST", "/connectors", {
     svcConnector: 1,
     slug: "own-crm",

@@ -1,6 +1,7 @@
 /** A key that is narrowed to particular secrets or environments: which secrets it lists, reads, creates and changes. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let key: string
@@ -8,7 +9,7 @@ let key: string
 const ids: { [name: string]: string } = {}
 
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   key = svc.first.key
   for (const [name, environment] of [
     ["EVERYWHERE", null],

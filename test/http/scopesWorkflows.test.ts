@@ -1,7 +1,8 @@
 /** A key that is narrowed to workflows or environments reaches no others, nor what belongs to them. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import type { Answer, Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { makeKeyOfOtherWorkspace, makeScopedKey } from "../support/keys.js"
 
 let svc: Running
@@ -47,7 +48,7 @@ const assertOutOfScope = (answer: Answer, what: string) =>
   assert.deepStrictEqual([answer.status, answer.body.code], [403, "RESOURCE_OUT_OF_SCOPE"], `${what}: ${answer.text}`)
 
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   inside = await makeWorkflow("inside")
   outside = await makeWorkflow("outside")
   runs.inside = await runOf(inside)

@@ -1,6 +1,7 @@
 /** A key that reaches some customers is for their data: shared records are closed to it or read-only. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import type { Answer, Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { eventually } from "../support/eventually.js"
 
 let svc: Running
@@ -16,7 +17,7 @@ const made = async (body: object): Promise<string> => {
 }
 
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   own = svc.first.customerId
   const neighbour = await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Neighbour" } })
   other = neighbour.body.data.id

@@ -3,7 +3,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../support/oauthProvider.js"
 
 let svc: Running
@@ -11,7 +12,7 @@ let provider: OAuthProvider
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
   await svc.ask("POST", "/api/v1/connectors", { key: svc.first.key, body: acme() })
   await svc.ask("POST", "/api/v1/connectors/acme/publish", { key: svc.first.key, body: {} })
 })

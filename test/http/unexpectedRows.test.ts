@@ -2,12 +2,13 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 import { announce, unannouncedLines } from "../support/LogExpectations.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

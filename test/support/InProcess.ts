@@ -1,8 +1,8 @@
 /** The service in this process, on a fresh database. Tests call its handler directly, or over a port of its own. */
 import { Clock, Duration, Effect, Exit, Layer, Logger, LogLevel, ManagedRuntime, Option, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
-import * as os from "node:os"
 import * as path from "node:path"
+import { inject } from "vitest"
 import type { PlanName } from "../../src/domain/organisation/Plan.js"
 import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
@@ -41,7 +41,7 @@ export interface Ask {
 }
 
 const dataDirectory = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(os.tmpdir(), "svc-running-"))),
+  Effect.sync(() => fs.mkdtempSync(path.join(inject("runDirectory"), "svc-running-"))),
   (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))
 )
 

@@ -4,6 +4,7 @@ import { Effect, Redacted } from "effect"
 import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import type { CustomerId, OrganisationId } from "../../src/domain/Ids.js"
 import { type Running, start } from "./InProcess.js"
+import { startShared } from "./SharedService.js"
 import { startProvider, type Provider, type Request } from "./provider.js"
 
 export let svc: Running
@@ -14,7 +15,14 @@ export const scripts = new Map<
   (request: Request, nth: number) => { status?: number; headers?: object; body: unknown }
 >()
 
-export const startCalls = async (env: Readonly<Record<string, string>> = {}) => {
+/** Starts a service of the file's own. */
+export const startCalls = (env: Readonly<Record<string, string>> = {}) =>
+  startWith(() => start({ SVC_EGRESS_ALLOW: "127.0.0.1/32", ...env }))
+
+/** Takes the service that the files of a worker share. */
+export const startSharedCalls = () => startWith(startShared)
+
+const startWith = async (service: () => Promise<Running>) => {
   systems = await startProvider((request, response) => {
     const path = request.url.split("?")[0] ?? ""
     const nth = systems.requests.filter(({ url }) => url.split("?")[0] === path).length
@@ -22,7 +30,7 @@ export const startCalls = async (env: Readonly<Record<string, string>> = {}) => 
     response.writeHead(status, { "content-type": "application/json", ...headers })
     response.end(typeof body === "string" ? body : JSON.stringify(body))
   })
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32", ...env })
+  svc = await service()
 }
 export const stopCalls = async () => {
   scripts.clear()

@@ -20,6 +20,8 @@ declare module "vitest" {
     readonly postgres: SharedPostgres
     /** The directory of this run of tests (`TestRun.ts`). */
     readonly runDirectory: string
+    /** Whether each file has a worker of its own. */
+    readonly isIsolated: boolean
   }
 }
 
@@ -34,6 +36,7 @@ export const setup = async (project: TestProject) => {
     return postgres
   }).pipe(Logger.withMinimumLogLevel(LogLevel.Warning), Scope.extend(scope), Effect.runPromise)
   project.provide("runDirectory", directory)
+  project.provide("isIsolated", project.config.poolOptions?.forks?.isolate ?? true)
   project.provide("postgres", {
     admin: Redacted.value(shared.admin),
     urls: forEachRole((role) => Redacted.value(shared.urls[role]))

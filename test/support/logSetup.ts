@@ -3,10 +3,11 @@
  * that leaves changed what the files of its worker share.
  */
 import { Logger, LogLevel } from "effect"
-import { afterAll, afterEach, assert, beforeEach, inject } from "vitest"
+import { afterAll, afterEach, assert, beforeAll, beforeEach, inject } from "vitest"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { beginTest, endScope, hear } from "./LogExpectations.js"
 import { watchState } from "./processState.js"
+import { beginFile } from "./sharing.js"
 import { recordProcess } from "./TestRun.js"
 
 /** Marks the loggers: the files of a worker share modules, and each runs this setup. */
@@ -35,6 +36,7 @@ recordProcess(inject("runDirectory"), process.pid)
 
 const changedState = watchState()
 
+beforeAll(({ file }) => beginFile(file.filepath))
 beforeEach(beginTest)
 afterEach(() => endScope("test"))
 // Registered first, this hook runs last: after the file's own hooks, which stop its services.
