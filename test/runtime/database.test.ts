@@ -5,7 +5,7 @@ import { migrate } from "../../src/runtime/postgres/database/Migrations.js"
 import { AppSql, connect, WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { holdDatabase } from "../../src/runtime/postgres/database/DatabaseLock.js"
 import { urlsOfLogin } from "../../src/runtime/postgres/database/Roles.js"
-import { layer, ownerSql, TestDatabase } from "../support/Database.js"
+import { layer, layerOverTcp, ownerSql, TestDatabase } from "../support/Database.js"
 import { layer as withLayer } from "../support/layer.js"
 import { announce } from "../support/LogExpectations.js"
 
@@ -18,7 +18,7 @@ const insertOrganisation = (id: string) =>
     (sql) => sql`INSERT INTO organisations (id, name, slug, plan) VALUES (${id}, ${id}, ${id}, 'unlimited')`
   )
 
-withLayer(layer, { excludeTestServices: true })("a migrated database", (it) => {
+withLayer(layerOverTcp, { excludeTestServices: true })("a migrated database", (it) => {
   it.scoped("two processes that migrate at once run each migration once", () =>
     Effect.gen(function* () {
       const { urls } = yield* TestDatabase

@@ -72,14 +72,33 @@ export const dropWorkspaces = (base: string) =>
 export const databaseUrl = (login: Redacted.Redacted, name: string) => elsewhere(Redacted.value(login), name)
 
 /** The fresh database and the service's pools on it, of so many connections. */
-export const layerOf = (sizes: PoolSizes): Layer.Layer<TestDatabase | AppSql | WriterSql | DatabaseTrouble> =>
-  Layer.merge(Layer.scoped(TestDatabase, freshDatabase), Trouble.layer).pipe(
+export const layerOf = (
+  sizes: PoolSizes,
+  database = freshDatabase
+): Layer.Layer<TestDatabase | AppSql | WriterSql | DatabaseTrouble> =>
+  Layer.merge(Layer.scoped(TestDatabase, database), Trouble.layer).pipe(
     (database) =>
       Layer.provideMerge(Layer.unwrapEffect(Effect.map(TestDatabase, ({ urls }) => pools(urls, sizes))), database),
     Layer.orDie
   )
 
 export const layer = layerOf({ app: 8, writer: 8 })
+
+const overTcp = (login: Redacted.Redacted) => {
+  const url = new URL(Redacted.value(login))
+  url.hostname = "127.0.0.1"
+  return Redacted.make(url.href)
+}
+
+/** The same over TCP: other databases of tests are reached over a socket of Unix (`globalSetup.ts`). */
+export const layerOverTcp = layerOf(
+  { app: 8, writer: 8 },
+  Effect.map(freshDatabase, ({ admin, name, urls }) => ({
+    name,
+    admin: overTcp(admin),
+    urls: forEachRole((role) => overTcp(urls[role]))
+  }))
+)
 
 /** A connection of the superuser, for statements that no pool of the service may send. */
 export const adminConnection = Effect.flatMap(TestDatabase, ({ admin }) =>
