@@ -348,6 +348,9 @@ export const scheduleLimits = {
   horizon: Duration.days(366 * 28)
 } as const
 
+/** Notifications of runs: of one run, those in the application of an organisation in an hour, and targets that one names. */
+export const runNotifications = { perRun: 100, inAppPerHour: 2_000, targets: 20 } as const
+
 /** Confirmations of addresses: mails an hour by organisation, and addresses of one organisation. */
 export const mailConfirmations = { perHour: 20, addresses: 500 } as const
 

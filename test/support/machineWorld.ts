@@ -85,7 +85,7 @@ const planOf = (name: string): HostCall => {
     case "later":
       return { _tag: "Outside", run: () => () => undefined }
     case "write":
-      return { _tag: "Write", store: undefined as never, write: undefined as never }
+      return { _tag: "Write", commit: undefined as never }
     case "refused":
       return { _tag: "Refused", failure: { name: "TypeError", message: name, category: "code" } }
     default:

@@ -19,6 +19,9 @@ import type { StartRequest } from "../../src/actors/ports/run/Executions.js"
 import { Identifiers } from "../../src/actors/ports/Identifiers.js"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
 import type { Ownership } from "../../src/actors/ports/Ownership.js"
+import { RunNotifications } from "../../src/actors/ports/delivery/RunNotifications.js"
+import { OrganisationReads } from "../../src/actors/ports/organisation/OrganisationReads.js"
+import { Records } from "../../src/actors/ports/Records.js"
 import { KeyValues } from "../../src/actors/ports/run/KeyValues.js"
 import { IntakeLoad } from "../../src/actors/ports/event/IntakeLoad.js"
 import { type Runnable, Runnables } from "../../src/actors/ports/run/Runnables.js"
@@ -169,6 +172,9 @@ export const makeRunWorld = ({
     Layer.mock(ConnectionReads, {}),
     Layer.mock(Connectors, {}),
     Layer.mock(KeyValues, {}),
+    Layer.mock(OrganisationReads, {}),
+    Layer.mock(Records, {}),
+    Layer.mock(RunNotifications, {}),
     Layer.mock(RunReads, {}),
     Layer.mock(WorkspaceDb, {}),
     Wakeups.layer

@@ -92,12 +92,12 @@ export const make = Effect.gen(function* () {
       outcome: "ok",
       json: JSON.stringify(value)
     })
-    return host.write(plan.store, plan.write, { id, epoch, seq }, entry).pipe(
+    return plan.commit({ id, epoch, seq }, entry).pipe(
       Effect.map((value): StateOutcome => ({ _tag: "Written", value })),
       Effect.catchAll((refused) =>
         Effect.succeed<StateOutcome>(
-          refused._tag === "StateRefused"
-            ? { _tag: "Refused", message: refused.message }
+          refused._tag === "WriteRefused"
+            ? { _tag: "Refused", failure: refused.failure }
             : { _tag: "Failed", failure: refused }
         )
       )

@@ -3,7 +3,8 @@ import type { StepType } from "./StepType.js"
 import { action } from "./types/Action.js"
 import { gate } from "./types/Gate.js"
 import { loop } from "./types/Loop.js"
+import { notification } from "./types/Notification.js"
 import { wait } from "./types/Wait.js"
 
 /** All types, in the order of the specification. */
-export const stepTypes: ReadonlyArray<StepType> = [action, wait, gate, loop]
+export const stepTypes: ReadonlyArray<StepType> = [action, wait, notification, gate, loop]

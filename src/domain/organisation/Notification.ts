@@ -87,11 +87,13 @@ export type MarkRead = typeof MarkRead.Type
 /** The key of the configuration value that names the targets. */
 export const notificationTargetsKey = "notifications"
 
-const Address = Schema.String.pipe(
+/** An e-mail address. */
+export const Address = Schema.String.pipe(
   Schema.maxLength(320),
   Schema.pattern(/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/, { message: () => "must be an e-mail address" })
 )
-const HookUrl = Schema.String.pipe(
+/** The address of a webhook or a chat. */
+export const HookUrl = Schema.String.pipe(
   Schema.maxLength(2_048),
   Schema.filter(
     (text) => /^https?:$/.test(parseUrl(text)?.protocol ?? "") || "must be an address that begins with https://"

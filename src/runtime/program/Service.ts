@@ -75,6 +75,7 @@ import * as CustomerReads from "../postgres/organisation/CustomerReads.js"
 import * as Deliveries from "../postgres/delivery/Deliveries.js"
 import * as MailAddresses from "../postgres/delivery/MailAddresses.js"
 import * as DomainEvents from "../postgres/delivery/DomainEvents.js"
+import * as RunNotifications from "../postgres/delivery/RunNotifications.js"
 import * as DueTasks from "../postgres/DueTasks.js"
 import * as FailedJobs from "../postgres/FailedJobs.js"
 import * as EndpointSubscriptions from "../postgres/delivery/EndpointSubscriptions.js"
@@ -211,6 +212,7 @@ const stores = Layer.mergeAll(
   Subscriptions.layer,
   WebhookSecretReads.layer,
   DomainEvents.layer,
+  RunNotifications.layer,
   MailAddresses.layer,
   FailedJobs.layer,
   EndpointSubscriptions.layer,

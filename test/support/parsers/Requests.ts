@@ -3,7 +3,8 @@ import { Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
 import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
 import { WebhookDefinition } from "../../../src/domain/connector/Webhook.js"
-import { bodyBytes, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
+import { runMessage } from "../../../src/domain/organisation/RunMessage.js"
+import { bodyBytes, guest, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
 import { verifyDelivery } from "../../../src/domain/event/InboundWebhook.js"
 import { exactIntegerBytes } from "../../../src/domain/LargeIntegers.js"
 import { contractOfDelivery, queryFields, queryChallenge } from "../../../src/domain/event/WebhookPayload.js"
@@ -162,5 +163,11 @@ export const requestParsers: ReadonlyArray<Parser> = [
     "many signatures": (size) => `t=0,${repeated("v1=0,")(size)}`,
     "many pairs": (size) => `t=0,${repeated("a=,")(size)}`,
     "equal signs": (size) => `t=0,v1=${"=".repeat(size)}`
+  }),
+  parser("src/domain/organisation/RunMessage.ts#decode", guest.fetchBytes, runMessage, {
+    "a long body": (size) => ({ channel: "in_app", body: "a".repeat(size) }),
+    "many targets": (size) => ({ channel: "email", body: "a", to: Array.from({ length: size / 6 }, () => "a@b.c") }),
+    "members that do not exist": (size) =>
+      Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
   })
 ]

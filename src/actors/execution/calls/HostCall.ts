@@ -2,11 +2,11 @@
  * A host call: what the workflow requested, and how the call is made safe to repeat. `Read` is journaled with its result,
  * `Write` commits together with its journal row, `Outside` is made only after everything before it is committed.
  */
-import type { Effect } from "effect"
+import { Data, type Effect } from "effect"
 import { isObject, type Json } from "../../../domain/Json.js"
-import type { CallFailure } from "../../../domain/run/RunJournal.js"
+import type { CallFailure, JournalEntry } from "../../../domain/run/RunJournal.js"
 import type { AnswerHolding, Holding } from "../../ports/HeldBytes.js"
-import type { StateWrite, Store } from "../../ports/run/KeyValues.js"
+import type { Fenced, JournalPlace, JournalUnavailable } from "../../ports/run/Journal.js"
 import type { SecretReference } from "../../ports/run/RunReads.js"
 import type { RunSpec } from "../RunSpec.js"
 
@@ -14,6 +14,8 @@ export interface HostRequest {
   readonly spec: RunSpec
   readonly name: string
   readonly args: ReadonlyArray<Json>
+  /** The number of earlier calls of this name in the run, at every repetition the same. */
+  readonly nth: number
   /** The call's idempotency key, the same at every repetition; sent to receivers that accept one. */
   readonly key: string
   readonly notes: CallNotes
@@ -62,9 +64,18 @@ export type OutsideCall =
   /** For speed without an effect: calls `done` once, unless the function that it returns has given the call up. */
   | ((holding: Holding, done: (end: CallEnd) => void) => () => void)
 
+/** Nothing was written: the call fails. */
+export class WriteRefused extends Data.TaggedError("WriteRefused")<{ readonly failure: CallFailure }> {}
+
+/** Writes, and adds the row that `entry` makes of the result to the journal, in one transaction. */
+export type WriteCall = (
+  place: JournalPlace,
+  entry: (result: Json) => JournalEntry
+) => Effect.Effect<Json, WriteRefused | Fenced | JournalUnavailable>
+
 export type HostCall =
   | { readonly _tag: "Read"; readonly run: Effect.Effect<HostCallResult, CallFailure> }
-  | { readonly _tag: "Write"; readonly store: Store; readonly write: StateWrite }
+  | { readonly _tag: "Write"; readonly commit: WriteCall }
   | { readonly _tag: "Outside"; readonly run: OutsideCall }
   | { readonly _tag: "Refused"; readonly failure: CallFailure }
 

@@ -13,6 +13,7 @@ import {
   refusedCall,
   unavailableFailure
 } from "./HostCall.js"
+import { makeNotifyCalls } from "./NotifyCalls.js"
 import { makeStateCalls } from "./StateCalls.js"
 import type { JournalUnavailable } from "../../ports/run/Journal.js"
 import type { RunSpec } from "../RunSpec.js"
@@ -35,6 +36,7 @@ export const make = Effect.gen(function* () {
   const fetch = yield* makeFetchCalls
   const state = yield* makeStateCalls
   const db = yield* makeDbCalls
+  const notify = yield* makeNotifyCalls
   const connector = yield* makeConnectorCalls
 
   const reader = ({ run, runnable }: RunSpec): Reader => ({
@@ -113,7 +115,8 @@ export const make = Effect.gen(function* () {
     "envConfig.get": planSetting,
     ...fetch,
     ...state.calls,
-    ...db
+    ...db,
+    ...notify
   }
 
   /** Calls that the prelude makes; a workflow cannot name them, so that errors do not list them. */
@@ -147,8 +150,8 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<Option.Option<HostCallResult>, JournalUnavailable> =>
     Effect.map(reads.secretAt(spec.run.organisationId, reference), Option.map(secretResult))
 
-  return { plan, secretAt, write: state.write }
+  return { plan, secretAt }
 })
 
-/** What `make` returns: plans host calls, reads journaled secrets, writes state. */
+/** What `make` returns: plans host calls, and reads journaled secrets. */
 export type HostCalls = Effect.Effect.Success<typeof make>

@@ -4,7 +4,15 @@ import type { Json } from "../../../domain/Json.js"
 import { keyValue } from "../../../domain/Limits.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
 import { KeyValues, type StateWrite, type Store } from "../../ports/run/KeyValues.js"
-import { failure, type HostCall, type HostRequest, memberOf, refusedCall, unavailableFailure } from "./HostCall.js"
+import {
+  failure,
+  type HostCall,
+  type HostRequest,
+  memberOf,
+  refusedCall,
+  unavailableFailure,
+  WriteRefused
+} from "./HostCall.js"
 import type { RunSpec } from "../RunSpec.js"
 
 const scopes = ["ORG", "INVOCATION", "WORKFLOW", "CUSTOMER"] as const
@@ -100,7 +108,16 @@ export const makeStateCalls = Effect.gen(function* () {
       }
     }
     const write = stateWriteOf(name, key, args, now)
-    return "_tag" in write ? { _tag: "Write", store: where, write } : refusedCall(write)
+    if (!("_tag" in write)) return refusedCall(write)
+    return {
+      _tag: "Write",
+      commit: (place, entry) =>
+        Effect.catchTag(
+          keyValues.write(where, write, place, entry),
+          "StateRefused",
+          ({ message }) => new WriteRefused({ failure: failure("TypeError", message) })
+        )
+    }
   }
 
   return {
@@ -110,7 +127,6 @@ export const makeStateCalls = Effect.gen(function* () {
       "state.delete": planState,
       "state.increment": planState,
       "state.compareAndSet": planState
-    },
-    write: keyValues.write
+    }
   }
 })

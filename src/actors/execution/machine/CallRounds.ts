@@ -198,4 +198,4 @@ const writtenCall = (
 ): Completion =>
   outcome._tag === "Written"
     ? completedCall(call, { ok: true, value: outcome.value }, at, { isWritten: true })
-    : completedCall(call, { ok: false, failure: { name: "TypeError", message: outcome.message, category: "code" } }, at)
+    : completedCall(call, { ok: false, failure: outcome.failure }, at)

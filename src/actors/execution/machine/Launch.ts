@@ -88,7 +88,8 @@ export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) 
     if (call.tooDeep) return nestsTooDeep(call)
     const held = p.timerEntries.get(call.id)?.held
     const notes = held === undefined ? call.notes : Object.assign(call.notes, { earlierAttempts: held.attempts })
-    return plan({ spec: p.spec, name: call.name, args: call.args, key: idempotencyKeyOf(p, call), notes }, now)
+    const { args, name, nth } = call
+    return plan({ spec: p.spec, name, args, nth, key: idempotencyKeyOf(p, call), notes }, now)
   }
 }
 

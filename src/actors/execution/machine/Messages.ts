@@ -3,7 +3,13 @@
  * what happened, with the time, and does what it asks.
  */
 import type { RunError } from "../../../domain/run/Execution.js"
-import type { IndexedCall, IndexedResult, JournalIndex, RecordedResult } from "../../../domain/run/RunJournal.js"
+import type {
+  CallFailure,
+  IndexedCall,
+  IndexedResult,
+  JournalIndex,
+  RecordedResult
+} from "../../../domain/run/RunJournal.js"
 import type { Json } from "../../../domain/Json.js"
 import type { AppendFailure, FinishedRun, JournalUnavailable, RunChange } from "../../ports/run/Journal.js"
 import type { GuestEvent, Program, TurnAnswer } from "../../ports/run/Sandbox.js"
@@ -27,7 +33,7 @@ export interface ReplayedResult {
 /** A state write that the journal cannot take back: its row is written with it, or it is refused. */
 export type StateOutcome =
   | { readonly _tag: "Written"; readonly value: Json }
-  | { readonly _tag: "Refused"; readonly message: string }
+  | { readonly _tag: "Refused"; readonly failure: CallFailure }
   | { readonly _tag: "Failed"; readonly failure: AppendFailure }
 
 /** What happened. Answers come once for the command that asks. */

@@ -170,6 +170,13 @@ export interface DeadLetter {
   readonly context: Json
 }
 
+/** A place in a run's journal, and the epoch of the owner that writes there. */
+export interface JournalPlace {
+  readonly id: ExecutionId
+  readonly epoch: number
+  readonly seq: number
+}
+
 /** Everything that one append writes. */
 export interface RunChange {
   readonly id: ExecutionId

@@ -1,9 +1,9 @@
 /** `svc.state`: a workflow's durable key-value store. Contract: runtime calls. */
 import { type Effect, Context, Data } from "effect"
-import type { ExecutionId, OrganisationId, SpaceId } from "../../../domain/Ids.js"
+import type { OrganisationId, SpaceId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { JournalEntry } from "../../../domain/run/RunJournal.js"
-import type { Fenced, JournalUnavailable } from "./Journal.js"
+import type { Fenced, JournalPlace, JournalUnavailable } from "./Journal.js"
 
 /** Which store a key belongs to. `owner`: the workflow, customer or first execution of the narrower scopes, else "". */
 export interface Store {
@@ -36,7 +36,7 @@ export class KeyValues extends Context.Tag("svc/KeyValues")<
     readonly write: (
       store: Store,
       write: StateWrite,
-      run: { readonly id: ExecutionId; readonly epoch: number; readonly seq: number },
+      run: JournalPlace,
       entry: (result: Json) => JournalEntry
     ) => Effect.Effect<Json, StateRefused | Fenced | JournalUnavailable>
   }

@@ -50,6 +50,10 @@ class StepList {
     const run = isTimed ? waitUntil(settings) : waitForCondition(settings, look)
     this.add(name, "wait", options, run, { isOwn: isTimed, isWaiting: true, isShown: !isTimed })
   }
+  notify(name, options, settings) {
+    const run = ({ tools, values }) => tools.services.notify(values.all(settings))
+    this.add(name, "notification", options, run, { isOwn: true })
+  }
   gate(name, options, branches) {
     const lists = branches.map((branch) => ({ ...branch, list: built(branch.steps) }))
     const run = async ({ context, path, step, values }) => {

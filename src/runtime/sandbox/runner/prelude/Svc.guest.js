@@ -140,6 +140,7 @@ const makers = {
   secrets: (place) => service("svc.secrets", { get: method("secrets.get", place) }),
   envConfig: (place) => service("svc.envConfig", { get: method("envConfig.get", place) }),
   diff: (place) => service("svc.diff", { compare: method("diff.compare", place) }),
+  notify: (place) => method("notify.send", place),
   sync: (place) => service("svc.sync", { upsert: method("sync.upsert", place) }),
   step:
     (place) =>
