@@ -1,6 +1,6 @@
 /** What a run sends with `svc.notify`. Contract: notification record. */
 import { Either, Schema } from "effect"
-import { findUnstorable, type Json, unstorableMessage } from "../Json.js"
+import { findUnstorable, isObject, type Json, unstorableMessage } from "../Json.js"
 import { runNotifications } from "../Limits.js"
 import { valueDetails } from "../Issues.js"
 import { decodeStrict } from "../SchemaIssues.js"
@@ -28,8 +28,13 @@ export type RunMessage = typeof RunMessage.Type
 const decode = decodeStrict(RunMessage)
 
 /** The message that a run gave, or what is wrong with it. */
-export const runMessage = (given: Json | undefined): Either.Either<RunMessage, string> =>
-  Either.match(decode(given ?? {}), {
+export const runMessage = (given: Json | undefined): Either.Either<RunMessage, string> => {
+  // Found here, since the library looks at every member of a large object.
+  const unknown = isObject(given ?? null)
+    ? Object.keys(given ?? {}).find((name) => !Object.hasOwn(RunMessage.fields, name))
+    : undefined
+  if (unknown !== undefined) return Either.left(`there is no member ${unknown.slice(0, 100)}`)
+  return Either.match(decode(given ?? {}), {
     onLeft: (issues) =>
       Either.left(
         valueDetails(issues)
@@ -42,6 +47,7 @@ export const runMessage = (given: Json | undefined): Either.Either<RunMessage, s
       return bad === undefined ? Either.right(message) : Either.left(`${bad.path} ${unstorableMessage[bad.reason]}`)
     }
   })
+}
 
 const isAddress = Schema.is(Address)
 const isHook = Schema.is(HookUrl)
