@@ -45,6 +45,7 @@ import connectionOwners from "./0042_connection_owners.js"
 import workOfNodes from "./0043_work_of_nodes.js"
 import releases from "./0044_releases.js"
 import flows from "./0045_flows.js"
+import approvals from "./0046_approvals.js"
 import resumedFlows from "./0048_resumed_flows.js"
 
 export const migrations = {
@@ -93,5 +94,6 @@ export const migrations = {
   "0043_work_of_nodes": Effect.asVoid(workOfNodes),
   "0044_releases": Effect.asVoid(releases),
   "0045_flows": Effect.asVoid(flows),
+  "0046_approvals": Effect.asVoid(approvals),
   "0048_resumed_flows": Effect.asVoid(resumedFlows)
 }

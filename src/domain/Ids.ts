@@ -72,6 +72,8 @@ export const DeliveryAttemptId = id("att", "DeliveryAttemptId")
 export type DeliveryAttemptId = typeof DeliveryAttemptId.Type
 export const NotificationId = id("ntf", "NotificationId")
 export type NotificationId = typeof NotificationId.Type
+export const ApprovalId = id("apv", "ApprovalId")
+export type ApprovalId = typeof ApprovalId.Type
 
 /** Workflow ids have twelve hexadecimal digits instead of a ULID, by the specification. */
 export const WorkflowId = Schema.String.pipe(
@@ -110,6 +112,7 @@ export interface IdOf {
   readonly whe: WebhookEndpointId
   readonly att: DeliveryAttemptId
   readonly ntf: NotificationId
+  readonly apv: ApprovalId
   readonly node: NodeId
 }
 export type IdPrefix = keyof IdOf

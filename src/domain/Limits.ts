@@ -351,6 +351,21 @@ export const scheduleLimits = {
 /** Notifications of runs: of one run, those in the application of an organisation in an hour, and targets that one names. */
 export const runNotifications = { perRun: 100, inAppPerHour: 2_000, targets: 20 } as const
 
+/**
+ * Approvals: those that may be open of one run and one organisation, people who are asked by one, and mails an hour of an
+ * organisation and to one address.
+ */
+export const approvalLimits = {
+  openPerRun: 50,
+  openPerOrganisation: 10_000,
+  approvers: 20,
+  messageLength: 4_000,
+  commentLength: 2_000,
+  asked: 50,
+  mailsPerHour: 500,
+  mailsToAddress: 20
+} as const
+
 /** Confirmations of addresses: mails an hour by organisation, and addresses of one organisation. */
 export const mailConfirmations = { perHour: 20, addresses: 500 } as const
 

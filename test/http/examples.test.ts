@@ -77,6 +77,29 @@ const makeDeadLetter = async () => {
   return { evt, dlq: String(letter.id) }
 }
 
+/** A run that waits for the approval of Ada. */
+const makeApproval = async () => {
+  const { key } = svc.first
+  const made = await svc.ask("POST", "/api/v1/workflows", {
+    key,
+    body: {
+      name: "signs",
+      form: "steps",
+      spec: { steps: [{ name: "s", type: "approval", config: { approvers: ["ada@example.com"], message: "?" } }] }
+    }
+  })
+  const run = await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/run`, {
+    key,
+    body: { input: {}, draft: true }
+  })
+  const eid: string = run.body.executionId
+  const { body } = await eventually(
+    () => svc.ask("GET", `/api/v1/approvals?execution_id=${eid}`, { key }),
+    (answer) => answer.body.data.length > 0
+  )
+  return { eid, apv: String(body.data[0].id) }
+}
+
 afterAll(async () => {
   await svc.stop()
   await system.close()
@@ -142,6 +165,7 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["execution.execute"],
   ["run.run", "eid"],
   ["executions.rerun"],
+  ["approvals.decide"],
   ["events.inject", "evt"],
   ["events.replay"],
   ["deadLetters.replayMany"],
@@ -181,6 +205,7 @@ describe("every example of the documents", () => {
 
   it.each(order.map(([id, gives]) => ({ id, gives })))("$id is taken", async ({ gives, id }) => {
     if (/eadLetters\.replay$|tenantEvents\.replay$/.test(id)) Object.assign(ids, await makeDeadLetter())
+    if (id === "approvals.decide") Object.assign(ids, await makeApproval())
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId

@@ -1,3 +1,4 @@
+import { addApproval } from "../support/approvals.js"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { routes } from "../support/endpoints.js"
 import { eventually } from "../support/eventually.js"
@@ -146,6 +147,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
       trg: failed.trigger,
       whe: endpoint.body.data.id,
       ntf: notification.body.data.id,
+      apv: await addApproval(svc.sql, { ...other, executionId: run.headers["x-svc-execution-id"] ?? "" }),
       evt: failed.event,
       dlq: failed.letter,
       rpl: replay.body.data.id,
@@ -189,6 +191,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
     ["dead letters of a trigger", ({ trg }) => ["GET", `/api/v1/dlq?trigger_id=${trg}`]],
     ["dead letters of a customer", ({ cid }) => ["GET", `/api/v1/dlq?customer_id=${cid}`]],
     ["notifications of a customer", ({ cid }) => ["GET", `/api/v1/notifications?customer_id=${cid}`]],
+    ["approvals of an execution", ({ eid }) => ["GET", `/api/v1/approvals?execution_id=${eid}`]],
     ["executions of a workflow", ({ wid }) => ["GET", `/api/v1/executions?workflow_id=${wid}`]],
     ["triggers of a workflow", ({ wid }) => ["GET", `/api/v1/triggers?workflow_id=${wid}`]],
     ["triggers of a customer", ({ cid }) => ["GET", `/api/v1/triggers?customer_id=${cid}`]],

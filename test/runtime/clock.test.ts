@@ -26,6 +26,7 @@ const runsWith = (clockOffset: Effect.Effect<number, JournalUnavailable>) =>
       markComputing: unasked,
       unmarkComputing: unasked,
       clearActivations: unasked,
+      takeWoken: unasked,
       findWork: unasked,
       findDue: unasked,
       findOverdue: unasked,

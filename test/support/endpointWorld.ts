@@ -1,6 +1,7 @@
 /** A service with two sides that share no records. Each side has one record of every kind that a request can name. */
 import { assert } from "@effect/vitest"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
+import { addApproval } from "./approvals.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
 import { keyCallers, type TestCallers } from "./matrices/TestCaller.js"
@@ -27,6 +28,8 @@ export interface Side {
   /** A run of the workflow in the side's environment, with its connection. */
   readonly execution: string
   readonly blob: string
+  /** Of the run. */
+  readonly approval: string
   readonly installation: string
   readonly trigger: string
   /** An event of the side's customer whose run failed, its dead letter, and a replay of many. */
@@ -157,6 +160,26 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     return { workflow, execution }
   }
 
+  const approvalOf = ({
+    customer,
+    environment,
+    execution,
+    workflow
+  }: Pick<Side, "customer" | "environment" | "execution" | "workflow">) =>
+    addApproval(svc.sql, {
+      ...svc.first,
+      customerId: customer,
+      environment,
+      executionId: execution,
+      workflowId: workflow
+    })
+
+  /** An approval of a run that has not ended. */
+  const openApproval = async (side: Side): Promise<Pick<Side, "approval" | "execution" | "workflow">> => {
+    const run = await standardRun(side, true)
+    return { ...run, approval: await approvalOf({ ...side, ...run }) }
+  }
+
   const attemptedEndpoint = async (): Promise<Pick<Side, "attempt" | "webhookEndpoint">> => {
     const webhookEndpoint = await make.webhookEndpoint()
     await done("POST", `/webhook-endpoints/${webhookEndpoint}/test`)
@@ -255,6 +278,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       ...side,
       installation: await make.installation(side),
       notification: await make.notification(customer),
+      approval: await approvalOf(side),
       trigger: await make.trigger(side),
       ...(await attemptedEndpoint()),
       ...(await failedEvent(side)),
@@ -289,6 +313,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     secretName,
     make,
     standardRun,
+    openApproval,
     failedEvent,
     failedSubscription,
     spareEnvironment,

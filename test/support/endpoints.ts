@@ -128,6 +128,11 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/executions/:eid": plain,
   "POST /api/v1/executions/:eid/cancel": { uses: ({ side, world }) => world.standardRun(side, true) },
   "POST /api/v1/executions/:eid/rerun": { ...empty, uses: ({ side, world }) => world.standardRun(side, false) },
+  "GET /api/v1/approvals": plain,
+  "POST /api/v1/executions/:eid/approvals/:apv": {
+    body: () => ({ decision: "approve", actor: "ada@example.com" }),
+    uses: ({ side, world }) => world.openApproval(side)
+  },
   "GET /api/v1/executions/:eid/fixtures": plain,
   "GET /api/v1/executions/:eid/steps": plain,
   "GET /api/v1/executions/:eid/diagram.svg": plain,
@@ -338,6 +343,7 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   whe: side.webhookEndpoint,
   att: side.attempt,
   ntf: side.notification,
+  apv: side.approval,
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   a: "1",

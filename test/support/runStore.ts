@@ -140,6 +140,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           if (run?.epoch === epoch) put({ ...run, activations: 0 })
         }
       }),
+    takeWoken: () => Effect.succeed([]),
     changeEngine: (run, engine) => Effect.sync(() => put({ ...run, engine })),
     findWork: (_, active) =>
       Effect.map(Clock.currentTimeMillis, (now) => ({

@@ -22,6 +22,7 @@ import type { Ownership } from "../../src/actors/ports/Ownership.js"
 import { RunNotifications } from "../../src/actors/ports/delivery/RunNotifications.js"
 import { OrganisationReads } from "../../src/actors/ports/organisation/OrganisationReads.js"
 import { Records } from "../../src/actors/ports/Records.js"
+import { RunApprovals } from "../../src/actors/ports/run/RunApprovals.js"
 import { KeyValues } from "../../src/actors/ports/run/KeyValues.js"
 import { IntakeLoad } from "../../src/actors/ports/event/IntakeLoad.js"
 import { type Runnable, Runnables } from "../../src/actors/ports/run/Runnables.js"
@@ -172,6 +173,7 @@ export const makeRunWorld = ({
     Layer.mock(ConnectionReads, {}),
     Layer.mock(Connectors, {}),
     Layer.mock(KeyValues, {}),
+    Layer.mock(RunApprovals, {}),
     Layer.mock(OrganisationReads, {}),
     Layer.mock(Records, {}),
     Layer.mock(RunNotifications, {}),

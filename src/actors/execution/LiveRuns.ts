@@ -10,6 +10,7 @@ import { Runs } from "../ports/run/Runs.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { backgroundTask } from "../BackgroundTask.js"
 import { pollWhileBusy } from "../PollWhileBusy.js"
+import { approvalCall } from "./calls/ApprovalCalls.js"
 import { type LiveRun, LiveRunTable } from "./LiveRunTable.js"
 import { type DrivenRun, make as makeRunDriver } from "./RunDriver.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
@@ -26,6 +27,8 @@ const unmarkPatience = Duration.seconds(2)
 const commitPatience = Duration.millis(500)
 /** A call that takes longer than this is written to the trace as running. */
 const slowAfterMillis = 500
+/** How often decisions about approvals are looked for, in milliseconds. */
+const decisionsInterval = 400
 
 export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
@@ -94,6 +97,19 @@ export const layer = Layer.scoped(
         : Effect.forkDaemon(Effect.ignore(journal.append(progress.takeSlowSteps(slow))))
     }
 
+    let decisionsAt = 0
+    /** Tells runs that wait for people beside other calls of decisions; suspended ones are woken. */
+    const tellDecisions = Effect.fnUntraced(function* (now: number) {
+      if (now - decisionsAt < decisionsInterval) return
+      decisionsAt = now
+      const asking = [...table.entries()].flatMap(([, { driven }]) =>
+        driven?.progress.callTimers.has(approvalCall) === true ? [driven] : []
+      )
+      if (asking.length === 0) return
+      const woken = new Set(yield* runStore.takeWoken(asking.map(({ progress: { run } }) => run)))
+      for (const driven of asking) if (woken.has(driven.progress.run.id)) driven.signal("ApprovalDecided")
+    })
+
     const checkRuns = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       for (const [, live] of table.entries()) {
@@ -102,14 +118,15 @@ export const layer = Layer.scoped(
         if (live.deadlineAt <= now) {
           // The next check must not time it out again.
           live.deadlineAt = Infinity
-          driven.passDeadline()
+          driven.signal("DeadlinePassed")
         } else {
           const { hasRow, spec } = driven.progress
           if (!hasRow && spec.settles !== undefined && now - (launchedAt ?? now) > uncommittedMillis)
-            driven.commitStart()
+            driven.signal("StartOverdue")
           yield* showSlowCalls(driven, now - slowAfterMillis)
         }
       }
+      yield* tellDecisions(now)
       const waiting = table.takeWaiting(now)
       if (waiting.length > 0) yield* runStore.unmarkComputing(waiting)
       // Runs that were starting at the last check do not count as such any more.
@@ -220,7 +237,7 @@ export const layer = Layer.scoped(
         const open = [...table.entries()].flatMap(([, { driven }]) =>
           driven !== undefined && !driven.progress.hasRow && shards.has(driven.progress.run.shard) ? [driven] : []
         )
-        for (const driven of open) driven.commitStart()
+        for (const driven of open) driven.signal("StartOverdue")
         return Effect.sync(() =>
           open.every(({ progress }) => progress.hasRow || table.get(progress.run.id) === undefined)
         ).pipe(

@@ -39,10 +39,8 @@ export interface DrivenRun {
   readonly progress: Progress
   /** Begins to drive it. */
   readonly begin: () => void
-  /** Commits the start of a run that has not committed anything yet, while its guest computes. */
-  readonly commitStart: () => void
-  /** Ends the run, whose deadline has passed. */
-  readonly passDeadline: () => void
+  /** Tells that its start must be committed now, that its deadline has passed, or that an approval of it was decided. */
+  readonly signal: (event: "StartOverdue" | "DeadlinePassed" | "ApprovalDecided") => void
   /** Gives up everything that the run does; returns once its calls have ended. The run is not settled. */
   readonly stop: Effect.Effect<void>
 }
@@ -136,12 +134,8 @@ export const make = Effect.gen(function* () {
       this.tell({ _tag: "Begun" })
     }
 
-    commitStart(): void {
-      this.tell({ _tag: "StartOverdue" })
-    }
-
-    passDeadline(): void {
-      this.tell({ _tag: "DeadlinePassed" })
+    signal(event: Parameters<DrivenRun["signal"]>[0]): void {
+      this.tell({ _tag: event })
     }
 
     get stop(): Effect.Effect<void> {

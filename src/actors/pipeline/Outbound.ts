@@ -12,7 +12,7 @@ import {
   targetUrls,
   type NamedSubject
 } from "../../domain/organisation/Notification.js"
-import { outboundBody } from "../../domain/delivery/OutboundEvent.js"
+import { outboundBody, startsTriggers } from "../../domain/delivery/OutboundEvent.js"
 import { inBatches, makeSweep } from "../LeasedWork.js"
 import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/connection/ConnectionStore.js"
@@ -106,6 +106,7 @@ const make = Effect.gen(function* () {
   /** Accepts the event for the triggers of its type. Its id makes a repetition of this a duplicate. */
   const startTriggers = Effect.fnUntraced(function* (event: DomainEvent) {
     const { at, customerId, id, organisationId, payload, type } = event
+    if (!startsTriggers(type)) return
     const customer = customerId as CustomerId | null // written by the service
     const addressed = {
       organisationId,

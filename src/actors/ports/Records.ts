@@ -12,11 +12,12 @@ import type { Connection, CredentialRecord } from "../../domain/connection/Conne
 import type { Customer } from "../../domain/organisation/Customer.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, OrganisationId, WebhookEndpointId } from "../../domain/Ids.js"
+import type { CustomerId, ExecutionId, OrganisationId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
 import type { Notification } from "../../domain/organisation/Notification.js"
 import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
 import type { Role, User } from "../../domain/access/Person.js"
+import type { Approval } from "../../domain/run/Approval.js"
 import type { Secret, SecretVersion } from "../../domain/access/Secret.js"
 import type { SubscriptionStatus } from "../../domain/trigger/Subscription.js"
 import type { Trigger, TriggerState } from "../../domain/trigger/Trigger.js"
@@ -134,6 +135,8 @@ export interface RecordTypes {
   readonly connections: Connection
   readonly credentials: CredentialRecord
   readonly notifications: Notification
+  /** Added by the runs that ask for them. */
+  readonly approvals: Approval
 }
 
 /** The repository of each noun. */
@@ -147,6 +150,8 @@ export interface Tx extends Repositories, Deploying {
   readonly usableAddresses: (addresses: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, Unavailable>
   /** Messages of notifications that left, or will leave, the application since the full hour. */
   readonly messagesOfHour: Effect.Effect<number, Unavailable>
+  /** Lets a run that waits go on; `false` if it has ended. Locks it, so that it cannot end before the transaction does. */
+  readonly wakeRun: (id: ExecutionId) => Effect.Effect<boolean, Unavailable>
   /** Makes finished deliveries due again, the oldest first, each a fixed time after the one before. */
   readonly resendDeliveries: (selection: ResendSelection) => Effect.Effect<QueuedDeliveries, Unavailable>
   /** Adds an entry to the audit trail; it commits with the transaction. */

@@ -31,6 +31,9 @@ export const outboundEventTypes = {
 /** Types of endpoints only: a run that its own end started would start itself for ever, the others are of later releases. */
 const startsNothing = /^(?:execution\.|approval\.requested$|sync_report\.created$)/
 
+/** Whether triggers take events of this type. */
+export const startsTriggers = (type: string): boolean => !startsNothing.test(type)
+
 /** Kinds of records of which the service tells, and of events that are routed by their trigger. */
 const ownKinds: ReadonlySet<string> = new Set([
   ...Object.keys(outboundEventTypes).map((type) => type.slice(0, type.indexOf("."))),

@@ -203,6 +203,12 @@ const textsByEvent: { readonly [type: string]: (payload: JsonObject) => Omit<Tol
     title: `A connection to ${textOf(payload, "connector")} cannot be refreshed`,
     body: `The refresh of its token is retried. ${textOf(payload, "reason")}`.trim()
   }),
+  // Without the workflow's text, since it may be addressed to the approvers alone.
+  "approval.requested": () => ({
+    severity: "info",
+    title: "A run waits for an approval",
+    body: "The approvers are asked by mail. It can also be decided by the API."
+  }),
   "trigger.disabled": (payload) => ({
     severity: "error",
     title: `The trigger ${textOf(payload, "name")} was disabled`,
@@ -249,6 +255,7 @@ export interface NamedSubject {
 /** The path of the record that an event is about. */
 const recordPath = (type: string, subject: string, payload: JsonObject): string => {
   const [kind] = type.split(".")
+  if (kind === "approval") return `/api/v1/executions/${textOf(payload, "executionId")}`
   if (kind === "dlq") return `/api/v1/dlq/${textOf(payload, "deadLetterId")}`
   const collection = kind === undefined ? undefined : collections[kind]
   return collection === undefined ? "/api/v1/quota/usage" : `/api/v1/${collection}/${encodeURIComponent(subject)}`

@@ -116,6 +116,9 @@ export interface OutputEntry extends RecordedResult {
   readonly place: string
 }
 
+/** Why a call is made later: its provider's limit, its connection, or people who have not decided. */
+export type PostponementReason = "rate_limit" | "connection" | "approval"
+
 /** A durable timer: of the workflow, or of a call that is postponed by its provider's limit or its connection. */
 export interface TimerEntry {
   readonly kind: "timer"
@@ -125,7 +128,7 @@ export interface TimerEntry {
   /** The time of the call's first attempt, in Unix milliseconds. */
   readonly since?: number
   /** Why a call is postponed, and after how many attempts; absent for a timer of the workflow. */
-  readonly held?: { readonly why: "rate_limit" | "connection"; readonly attempts: number }
+  readonly held?: { readonly why: PostponementReason; readonly attempts: number }
 }
 
 /** Steps of a flow that run anew, though the run that is resumed has completed them. */

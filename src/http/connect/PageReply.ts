@@ -14,9 +14,10 @@ const style = `:root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--soft:#
 body{font:16px/1.5 system-ui,sans-serif;max-width:28rem;margin:min(10vh,5rem) auto 3rem;padding:0 1rem;color:var(--ink);background:var(--paper);overflow-wrap:anywhere}
 h1{font-size:1.25rem}a{color:var(--blue)}label{display:block;margin:1.25rem 0 .25rem;font-weight:600}label span{font-weight:400;color:var(--soft)}
 small{color:var(--soft);display:block;margin-top:.25rem}
-input,select{width:100%;box-sizing:border-box;padding:.5rem;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--line);border-radius:4px}
+input,select,textarea{width:100%;box-sizing:border-box;padding:.5rem;font:inherit;color:inherit;background:var(--paper);border:1px solid var(--line);border-radius:4px}
 .tick{display:flex;align-items:center;gap:.5rem;margin-top:1.25rem}.tick input{width:1.15rem;height:1.15rem;margin:0;flex:none}.tick label{margin:0}
 button{margin-top:1.75rem;padding:.6rem 1.2rem;font:inherit;font-weight:600;border:0;border-radius:4px;background:#1a56db;color:#fff;cursor:pointer}
+blockquote{margin:1rem 0;padding:.5rem .75rem;border-left:4px solid var(--line);white-space:pre-wrap}
 :focus-visible{outline:3px solid var(--blue);outline-offset:2px}[aria-invalid]{border:2px solid var(--red)}
 .error{border-left:4px solid var(--red);padding:.5rem .75rem;background:var(--blush)}
 @media (prefers-color-scheme:dark){:root{--ink:#eee;--paper:#151515;--soft:#b0b0b0;--line:#8a8a8a;--blue:#8ab4ff;--red:#f87171;--blush:#2a1010}}`

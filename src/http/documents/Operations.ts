@@ -147,6 +147,7 @@ export const tagDescriptions: { readonly [group: string]: string } = {
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
+  approvals: "Questions of runs to people, and their decisions.",
   notifications: "Messages for the people of the organisation.",
   quota: "What the organisation and its customers use of their limits.",
   cluster: "The nodes of the service, and who holds which part of the work.",

@@ -26,6 +26,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   cred: "The id of the credential.",
   whe: "The id of the webhook endpoint.",
   att: "The id of the attempt.",
+  apv: "The id of the approval.",
   ntf: "The id of the notification.",
   path: "The path below the connection's base URL. Its slashes are sent as they are.",
   // Queries
@@ -47,6 +48,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   customer_id: "Only records of this customer.",
   user_id: "Only records of this person.",
   workflow_id: "Only records of this workflow.",
+  execution_id: "Only records of this execution.",
   connector: "Only records of this connector, by slug.",
   integration: "Only records of this integration, by slug.",
   environment: "Only records of this environment, by slug.",

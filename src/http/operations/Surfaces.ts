@@ -1,5 +1,6 @@
 /** The table of operations, by surface, in the order of the documents. Specification: Surfaces A, B and C. */
 import { executeContract, proxyContracts, runContract } from "./Execution.js"
+import { approvalsOperations } from "./run/Approvals.js"
 import { apiKeysOperations } from "./ApiKeys.js"
 import { auditOperations } from "./Audit.js"
 import { authProvidersOperations } from "./AuthProviders.js"
@@ -47,6 +48,7 @@ export const surfaceC = [
   ...releasesOperations,
   ...triggersOperations,
   ...executionsOperations,
+  ...approvalsOperations,
   ...eventsOperations,
   ...deadLettersOperations,
   ...apiKeysOperations,

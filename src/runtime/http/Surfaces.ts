@@ -4,6 +4,7 @@ import { RefusalCounters } from "../../http/auth/RefusalCounters.js"
 import { type Failure, PayloadTooLarge } from "../../domain/Failure.js"
 import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
+import { make as makeApprovalPages } from "../../http/connect/ApprovalPages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeWebhooks } from "../../http/webhook/Receive.js"
@@ -44,6 +45,7 @@ export const layer = Layer.effect(
     const { admit: webhook } = yield* makeWebhooks
     const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
     const mailPageAt = yield* makeMailPages
+    const approvalPageAt = yield* makeApprovalPages
     const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const surfaceOf = ({ headers, target }: RequestHead) => {
@@ -98,7 +100,7 @@ export const layer = Layer.effect(
       webhook,
       handle: (request) =>
         request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
-      connectPage: (request) => pageAt(request) ?? mailPageAt(request),
+      connectPage: (request) => pageAt(request) ?? mailPageAt(request) ?? approvalPageAt(request),
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,

@@ -28,6 +28,7 @@ import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as Replay from "../../actors/pipeline/Replay.js"
 import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
+import * as ApprovalMails from "../../actors/pipeline/ApprovalMails.js"
 import * as AddressConfirmations from "../../actors/pipeline/AddressConfirmations.js"
 import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
@@ -108,6 +109,8 @@ import * as StorageUsage from "../postgres/organisation/StorageUsage.js"
 import * as TroubleProbe from "../postgres/database/TroubleProbe.js"
 import * as UsageDays from "../postgres/organisation/UsageDays.js"
 import * as Records from "../postgres/record/Records.js"
+import * as ApprovalLinks from "../postgres/run/ApprovalLinks.js"
+import * as RunApprovals from "../postgres/run/RunApprovals.js"
 import * as Runnables from "../postgres/run/Runnables.js"
 import * as RunReads from "../postgres/run/RunReads.js"
 import * as Runs from "../postgres/run/Runs.js"
@@ -189,6 +192,8 @@ const stores = Layer.mergeAll(
   Runs.layer,
   Runnables.layer,
   RunReads.layer,
+  RunApprovals.layer,
+  ApprovalLinks.layer,
   KeyValues.layer,
   Keys.layer,
   Connectors.layer,
@@ -306,7 +311,15 @@ const cluster = Layer.unwrapEffect(
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
   Layer.provideMerge(
-    onWorkers(Layer.mergeAll(Deliver.layer(), Outbound.layer, AddressConfirmations.layer, StateSealing.layer))
+    onWorkers(
+      Layer.mergeAll(
+        Deliver.layer(),
+        Outbound.layer,
+        AddressConfirmations.layer,
+        ApprovalMails.layer,
+        StateSealing.layer
+      )
+    )
   ),
   Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(NodeEnd.layer),

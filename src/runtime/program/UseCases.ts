@@ -29,6 +29,8 @@ import { Tenants } from "../../actors/management/organisation/Tenants.js"
 import { WebhookEndpoints } from "../../actors/management/organisation/WebhookEndpoints.js"
 import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import { Releases } from "../../actors/management/release/Releases.js"
+import { Approvals } from "../../actors/management/run/Approvals.js"
+import { LinkedApprovals } from "../../actors/management/run/LinkedApprovals.js"
 import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
@@ -46,6 +48,8 @@ const organisations = Layer.unwrapEffect(
 /** The use cases of management, one layer for each noun. */
 export const useCases = Layer.mergeAll(
   ApiKeys.Default,
+  Approvals.Default,
+  LinkedApprovals.Default,
   AuditLog.Default,
   AuthProviders.Default,
   CallbackSecret.Default,

@@ -127,6 +127,7 @@ export const customerMatrix = (start: () => Promise<World>) => {
           "connections",
           "installations",
           "notifications",
+          "approvals",
           "events",
           "dlq"
         ].map((noun) => `GET /api/v1/${noun}`)

@@ -3,6 +3,7 @@ import { Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
 import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
 import { WebhookDefinition } from "../../../src/domain/connector/Webhook.js"
+import { runApproval } from "../../../src/domain/run/Approval.js"
 import { runMessage } from "../../../src/domain/organisation/RunMessage.js"
 import { bodyBytes, guest, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
 import { verifyDelivery } from "../../../src/domain/event/InboundWebhook.js"
@@ -163,6 +164,12 @@ export const requestParsers: ReadonlyArray<Parser> = [
     "many signatures": (size) => `t=0,${repeated("v1=0,")(size)}`,
     "many pairs": (size) => `t=0,${repeated("a=,")(size)}`,
     "equal signs": (size) => `t=0,v1=${"=".repeat(size)}`
+  }),
+  parser("src/domain/run/Approval.ts#decode", guest.fetchBytes, runApproval, {
+    "a long message": (size) => ({ approvers: ["a@b.c"], message: "a".repeat(size) }),
+    "many approvers": (size) => ({ approvers: Array.from({ length: size / 8 }, () => "a@b.c"), message: "a" }),
+    "members that do not exist": (size) =>
+      Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
   }),
   parser("src/domain/organisation/RunMessage.ts#decode", guest.fetchBytes, runMessage, {
     "a long body": (size) => ({ channel: "in_app", body: "a".repeat(size) }),

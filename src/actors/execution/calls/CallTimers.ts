@@ -2,6 +2,7 @@
 
 interface Numbered {
   readonly id: number
+  readonly name: string
 }
 
 interface CallTimer<Call> {
@@ -24,6 +25,19 @@ export class CallTimers<Call extends Numbered> {
   /** When the earliest is due, in Unix milliseconds; `undefined` when there is none. */
   get nextDue(): number | undefined {
     return this.timers.at(-1)?.due
+  }
+
+  /** Whether a call of this name is among them. */
+  has(name: string): boolean {
+    return this.timers.some(({ call }) => call.name === name)
+  }
+
+  /** Removes and returns the calls of this name, the earliest first. */
+  takeNamed(name: string): ReadonlyArray<Call> {
+    const taken = this.timers.filter(({ call }) => call.name === name).map(({ call }) => call)
+    if (taken.length > 0)
+      this.timers.splice(0, this.timers.length, ...this.timers.filter(({ call }) => call.name !== name))
+    return taken.toReversed()
   }
 
   /** `due`: Unix milliseconds. */

@@ -4,7 +4,7 @@
  */
 import { Data, type Effect } from "effect"
 import { isObject, type Json } from "../../../domain/Json.js"
-import type { CallFailure, JournalEntry } from "../../../domain/run/RunJournal.js"
+import type { CallFailure, PostponementReason, JournalEntry } from "../../../domain/run/RunJournal.js"
 import type { AnswerHolding, Holding } from "../../ports/HeldBytes.js"
 import type { Fenced, JournalPlace, JournalUnavailable } from "../../ports/run/Journal.js"
 import type { SecretReference } from "../../ports/run/RunReads.js"
@@ -16,6 +16,8 @@ export interface HostRequest {
   readonly args: ReadonlyArray<Json>
   /** The number of earlier calls of this name in the run, at every repetition the same. */
   readonly nth: number
+  /** The path of its step with its number there: `sync[3].send|0`. */
+  readonly place: string | undefined
   /** The call's idempotency key, the same at every repetition; sent to receivers that accept one. */
   readonly key: string
   readonly notes: CallNotes
@@ -41,7 +43,7 @@ export interface CallNotes {
 export interface Postponement {
   readonly _tag: "Postponement"
   readonly at: number
-  readonly why: "rate_limit" | "connection"
+  readonly why: PostponementReason
   /** Attempts so far, over all activations. */
   readonly attempts: number
 }

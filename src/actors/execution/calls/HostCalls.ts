@@ -2,6 +2,7 @@
 import { Effect, Option, Redacted } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../ports/run/RunReads.js"
+import { makeApprovalCalls } from "./ApprovalCalls.js"
 import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
 import { makeFetchCalls } from "./FetchCalls.js"
@@ -37,6 +38,7 @@ export const make = Effect.gen(function* () {
   const state = yield* makeStateCalls
   const db = yield* makeDbCalls
   const notify = yield* makeNotifyCalls
+  const approval = yield* makeApprovalCalls
   const connector = yield* makeConnectorCalls
 
   const reader = ({ run, runnable }: RunSpec): Reader => ({
@@ -116,7 +118,8 @@ export const make = Effect.gen(function* () {
     ...fetch,
     ...state.calls,
     ...db,
-    ...notify
+    ...notify,
+    ...approval
   }
 
   /** Calls that the prelude makes; a workflow cannot name them, so that errors do not list them. */

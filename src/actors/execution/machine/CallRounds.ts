@@ -3,6 +3,7 @@ import { Duration } from "effect"
 import { type RunError, tiers } from "../../../domain/run/Execution.js"
 import { guest } from "../../../domain/Limits.js"
 import type { GuestEvent } from "../../ports/run/Sandbox.js"
+import { approvalCall } from "../calls/ApprovalCalls.js"
 import { failure, type HostCall } from "../calls/HostCall.js"
 import type { PendingCall } from "../PendingCall.js"
 import { journalLimitError, noMemoryError, stuckError, totalCpuError } from "../RunErrors.js"
@@ -29,6 +30,8 @@ type Planned<Tag extends HostCall["_tag"]> = readonly [
 export class CallRounds {
   /** Whether arguments are counted in the node's memory. */
   private holdsArguments = false
+  /** An approval was decided while the call of one was made, which may not know. */
+  private hasDecision = false
 
   constructor(
     private readonly machine: MachineState,
@@ -56,6 +59,16 @@ export class CallRounds {
     if (!this.machine.progress.isWaiting) return
     this.machine.stopWaiting()
     this.record()
+  }
+
+  /** Makes the calls of open approvals again. */
+  lookAtApprovals(): void {
+    const { progress: p } = this.machine
+    this.hasDecision = [...p.inFlight.values()].some(({ name }) => name === approvalCall)
+    p.waitingCalls.push(...p.callTimers.takeNamed(approvalCall))
+    if (!p.isWaiting) return
+    this.machine.stopWaiting()
+    this.wait()
   }
 
   // --- Launch ---
@@ -176,6 +189,7 @@ export class CallRounds {
       if (!p.calls.has(call.id)) continue
       if (completion._tag === "Postponed") {
         recordPostponement(p, completion)
+        if (this.hasDecision && call.name === approvalCall) this.lookAtApprovals()
         continue
       }
       p.settle(call)

@@ -57,7 +57,8 @@ export const takeStartable = (p: Progress, now: number): ReadonlyArray<PendingCa
     const call = p.waitingCalls.shift()
     if (call === undefined) break
     const held = p.timerEntries.get(call.id)
-    if (held !== undefined && held.due > now) {
+    // Whether an approval was decided meanwhile, only the call itself finds out.
+    if (held !== undefined && held.due > now && held.held?.why !== "approval") {
       p.callTimers.add(call, held.due)
       continue
     }
@@ -88,8 +89,8 @@ export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) 
     if (call.tooDeep) return nestsTooDeep(call)
     const held = p.timerEntries.get(call.id)?.held
     const notes = held === undefined ? call.notes : Object.assign(call.notes, { earlierAttempts: held.attempts })
-    const { args, name, nth } = call
-    return plan({ spec: p.spec, name, args, nth, key: idempotencyKeyOf(p, call), notes }, now)
+    const { args, name, nth, place } = call
+    return plan({ spec: p.spec, name, args, nth, place, key: idempotencyKeyOf(p, call), notes }, now)
   }
 }
 

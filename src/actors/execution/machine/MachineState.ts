@@ -22,7 +22,7 @@ export interface MachineParts {
 /** Events that answer a command. The others come at any time. */
 export type AnswerTag = Exclude<
   MachineEvent["_tag"],
-  "CallEnded" | "Committed" | "StartOverdue" | "DeadlinePassed" | "Stopped" | "Unavailable"
+  "CallEnded" | "Committed" | "StartOverdue" | "DeadlinePassed" | "ApprovalDecided" | "Stopped" | "Unavailable"
 >
 export type EventOf<Tag extends MachineEvent["_tag"]> = Extract<MachineEvent, { readonly _tag: Tag }>
 

@@ -65,6 +65,8 @@ export type MachineEvent =
   /** The start has waited for its commit long enough. */
   | { readonly _tag: "StartOverdue" }
   | { readonly _tag: "DeadlinePassed" }
+  /** Someone decided about an approval of the run. */
+  | { readonly _tag: "ApprovalDecided" }
   /** The run was ended elsewhere, has another owner, or the node leaves. */
   | { readonly _tag: "Stopped" }
 

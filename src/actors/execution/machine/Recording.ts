@@ -56,11 +56,20 @@ export const recordResult = (p: Progress, completed: CompletedCall, json: string
 
 /** Journals until when a call waits and how many attempts it has had, so that another process can go on with it. */
 export const recordPostponement = (p: Progress, { call, until }: PostponedCall): void => {
+  const known = p.timerEntries.get(call.id)
+  // Nothing has changed since another process, or this one, asked.
+  if (until.why === "approval" && known?.held?.why === "approval" && known.due === until.at)
+    return p.callTimers.add(call, until.at)
   const held = { why: until.why, attempts: until.attempts }
   const entry = { kind: "timer", call: call.id, hash: call.hash, due: until.at, since: call.startedAt, held } as const
   p.timerEntries.set(call.id, entry)
   p.record(entry)
   p.callTimers.add(call, until.at)
+  if (until.why !== "approval") return
+  // Nothing else shows a call that people let wait: a suspended run has none in flight.
+  call.isShown = true
+  p.unshownCalls.delete(call)
+  p.trace({ ...call, attempts: [], finishedAt: null, result: null })
 }
 
 /**

@@ -64,6 +64,8 @@ export class RunMachine extends MachineState {
         return this.progress.hasRow ? undefined : this.commits.commitAhead(this.progress)
       case "DeadlinePassed":
         return this.ending.timeOut()
+      case "ApprovalDecided":
+        return this.calls.lookAtApprovals()
       case "Stopped":
         this.abandon()
         this.isOver = true

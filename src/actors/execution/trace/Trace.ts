@@ -175,13 +175,21 @@ const connectorOf = (name: string): { readonly connector: string | null; readonl
     : { connector: null, action: null }
 }
 
-const typeOf = (name: string): string => (name.startsWith("timer.") ? "wait" : "action")
+/** The types of calls in the trace that are not actions, by the beginnings of their names. */
+const callTypes = [
+  ["timer.", "wait"],
+  ["approval.", "approval"],
+  ["notify.", "notification"]
+] as const
+const typeOf = (name: string): string => callTypes.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "action"
+/** Types whose open calls wait for time or people. */
+const waitingTypes = new Set(["wait", "approval"])
 
 /** The row of a call's step. Blobs that it needs are added to `recorded`. */
 export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, recorded: Recorded): StepRow => {
   const { json, result } = call
   const status =
-    result === null ? (typeOf(call.name) === "wait" ? "waiting" : "running") : result.ok ? "completed" : "failed"
+    result === null ? (waitingTypes.has(typeOf(call.name)) ? "waiting" : "running") : result.ok ? "completed" : "failed"
   const { action, connector } = connectorOf(call.step)
   const own = call.inStep?.own
   const isReused = call.notes.reuses !== undefined

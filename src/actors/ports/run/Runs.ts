@@ -53,6 +53,10 @@ export class Runs extends Context.Tag("svc/Runs")<
     readonly clearActivations: (
       runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) => Effect.Effect<void, JournalUnavailable>
+    /** Those of the runs, if their epochs are still these, that a decision has woken since the last call. */
+    readonly takeWoken: (
+      runs: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    ) => Effect.Effect<ReadonlyArray<ExecutionId>, JournalUnavailable>
     /** Changes the engine of a run that has no history yet. */
     readonly changeEngine: (run: OpenRun, engine: string) => Effect.Effect<OpenRun, JournalUnavailable>
     /** One query that tells which kinds of work there are. */

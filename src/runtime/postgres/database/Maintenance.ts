@@ -73,6 +73,7 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   // Longer than any range that is answered.
   ["usage_days", `t.day < now() - ${days(400)}`],
   ["notifications", `t.id < 'ntf_' || substr(svc_ulid_bound(now() - ${days(90)}), 6)`],
+  ["approvals", `t.id < 'apv_' || substr(svc_ulid_bound(now() - ${days(90)}), 6) AND t.status <> 'open'`],
   // The id answers as deleted for a month.
   ["dead_letters", "t.expires_at < now()"],
   ["replays", `t.finished_at < now() - ${days(30)}`],

@@ -195,6 +195,12 @@ export const patchRow = (id: string, patch: RunPatch): Members => {
 }
 
 /**
+ * The wake-up time of a run that was woken by a decision about its approval. A suspension that commits after the decision
+ * keeps it, so that the run goes on at once.
+ */
+export const wokenAt = "to_timestamp(0)"
+
+/**
  * Assignments for the columns of `run` that `patch` sets. A run that is suspended did not crash: its activations
  * restart.
  */
@@ -202,7 +208,7 @@ export const patchAssignments = (run: string, patch: string): string =>
   [
     ...patchedColumns.map(({ column, isNullable }) =>
       isNullable
-        ? `${column} = CASE WHEN ${patch}.${markColumn(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
+        ? `${column} = CASE ${column === "wake_at" ? `WHEN ${run}.wake_at = ${wokenAt} THEN ${run}.wake_at ` : ""}WHEN ${patch}.${markColumn(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
         : `${column} = COALESCE(${patch}.${column}, ${run}.${column})`
     ),
     `activations = CASE WHEN ${patch}.${markColumn("wake_at")} THEN 0 ELSE ${run}.activations END`

@@ -7,6 +7,7 @@
  * would otherwise read all of it when it is long.
  */
 import { freedLanes } from "../event/LaneParts.js"
+import { closedApprovals } from "../run/ApprovalParts.js"
 import { quotas } from "../quota/QuotaDecision.js"
 import { tickFailures, ticks } from "../trigger/ScheduleParts.js"
 import { acceptedChanges, signatures } from "./AcceptedChanges.js"
@@ -25,6 +26,7 @@ export const flushParts: ReadonlyArray<FlushPart> = [
   ...flushTables,
   eventCounts,
   endedRuns,
+  closedApprovals,
   dequeuedRuns,
   freedLanes,
   ticks,

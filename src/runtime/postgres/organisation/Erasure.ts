@@ -70,6 +70,8 @@ const eraseRecordsSql = [
   `DELETE FROM secret_versions WHERE secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${erasableCustomers}))`,
   `DELETE FROM secrets WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM environments WHERE customer_id IN (${erasableCustomers})`,
+  // Cascades to the mails that ask for them.
+  `DELETE FROM approvals WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM notifications WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM deliveries WHERE customer_id IN (${erasableCustomers})`,
   // A claim whose event is gone would be one that nothing accounts for.

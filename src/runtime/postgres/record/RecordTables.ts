@@ -1,4 +1,5 @@
 /** The tables of the records that management reads and writes. */
+import { Approval } from "../../../domain/run/Approval.js"
 import { ApiKey } from "../../../domain/access/ApiKey.js"
 import { StoredValue } from "../../../domain/organisation/Configuration.js"
 import { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
@@ -77,6 +78,7 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
   webhookEndpoints: tableOf("webhook_endpoints", WebhookEndpoint.stored),
   deliveries: tableOf("deliveries", StoredDelivery),
   notifications: tableOf("notifications", Notification.stored, { json: ["source"] }),
+  approvals: tableOf("approvals", Approval.stored, { json: ["approvers", "decidedBy"] }),
   deliveryAttempts: tableOf("delivery_attempts", DeliveryAttempt.stored),
   connections: tableOf("connections", Connection.stored, { json: ["health", "config", "metadata", "tags"] }),
   /** Without the sealed column, which the request role may not select. */

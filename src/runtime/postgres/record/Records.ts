@@ -13,10 +13,11 @@ import {
   type Tx
 } from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import { AuditRows } from "../AuditRow.js"
 import { Commits, transactionWrites } from "../database/CommitLog.js"
 import { noLease } from "../LeasedWork.js"
+import { wokenAt } from "../journal/RunColumns.js"
 import { AppSql } from "../database/Pools.js"
 import { deliveries } from "../WorkKinds.js"
 import { readError } from "./RecordErrors.js"
@@ -67,6 +68,12 @@ const messagesOfHour = (sql: Sql) =>
     Effect.catchAll(readError)
   )
 
+const wakeRun = (sql: Sql, id: ExecutionId) =>
+  sql`UPDATE runs SET wake_at = ${sql.literal(wokenAt)} WHERE id = ${id} AND status = 'running' RETURNING 1`.pipe(
+    Effect.map((rows) => rows.length > 0),
+    Effect.catchAll(readError)
+  )
+
 /** The time of each delivery is stored with it, so that the rate survives restarts. */
 const resendDeliveries = (sql: Sql, { endpointId, from, limit, perSecond, statuses, to }: ResendSelection) =>
   sql`
@@ -93,6 +100,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
   messagesOfHour: messagesOfHour(sql),
+  wakeRun: (id) => wakeRun(sql, id),
   resendDeliveries: (selection) => resendDeliveries(sql, selection),
   audit: (entry) =>
     Effect.catchAll(auditRows.write(sql, [entry]), (error) =>

@@ -2,10 +2,10 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { type OpenRun } from "../../../actors/ports/run/Journal.js"
 import { type DueRun, type PendingWork, Runs } from "../../../actors/ports/run/Runs.js"
-import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import { ExecutionId, type OrganisationId } from "../../../domain/Ids.js"
 import { raiseEpoch, updateOwned } from "../journal/Fence.js"
 import { hasHistory } from "../journal/JournalRow.js"
-import { selectOpen } from "../journal/RunColumns.js"
+import { selectOpen, wokenAt } from "../journal/RunColumns.js"
 import { hasWork } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
@@ -37,6 +37,7 @@ const resetActivationsSql = updateOwned("activations = 1, progress = $3")
 const markComputingSql = updateOwned("activations = activations + 1")
 const unmarkComputingSql = updateOwned("activations = GREATEST(activations - 1, 0)")
 const clearActivationsSql = updateOwned("activations = 0")
+const takeWokenSql = `${updateOwned("wake_at = now()")} AND runs.wake_at = ${wokenAt} RETURNING runs.id`
 const setEngineSql = updateOwned("engine = $3")
 
 /**
@@ -60,6 +61,7 @@ const decodeWork = rowDecoder("runs", {
   overdue: Schema.Boolean,
   deliveries: Schema.Boolean
 })
+const decodeId = rowDecoder("runs", { id: ExecutionId })
 const decodeClock = rowDecoder("of clocks", { at: Schema.Number })
 
 const everyWork: PendingWork = { due: true, queued: 1, overdue: true, deliveries: true }
@@ -106,6 +108,11 @@ export const layer = Layer.effect(
       found: ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
     ) {
       yield* sql.unsafe(unmarkComputingSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
+    }, Effect.mapError(journalUnavailable))
+
+    const takeWoken: Runs["Type"]["takeWoken"] = Effect.fn("Runs.takeWoken")(function* (found) {
+      const woken = yield* sql.unsafe(takeWokenSql, [found.map(({ id }) => id), found.map(({ epoch }) => epoch)])
+      return woken.map((row) => decodeId(row).id)
     }, Effect.mapError(journalUnavailable))
 
     const changeEngine = Effect.fn("Runs.changeEngine")(function* (run: OpenRun, engine: string) {
@@ -167,6 +174,7 @@ export const layer = Layer.effect(
       markComputing,
       unmarkComputing,
       clearActivations,
+      takeWoken,
       changeEngine,
       findWork,
       findDue,

@@ -54,6 +54,10 @@ class StepList {
     const run = ({ tools, values }) => tools.services.notify(values.all(settings))
     this.add(name, "notification", options, run, { isOwn: true })
   }
+  approval(name, options, settings) {
+    const run = ({ tools, values }) => tools.services.approval(values.all(settings))
+    this.add(name, "approval", options, run, { isOwn: true, isWaiting: true })
+  }
   gate(name, options, branches) {
     const lists = branches.map((branch) => ({ ...branch, list: built(branch.steps) }))
     const run = async ({ context, path, step, values }) => {

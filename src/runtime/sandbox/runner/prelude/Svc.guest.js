@@ -141,6 +141,10 @@ const makers = {
   envConfig: (place) => service("svc.envConfig", { get: method("envConfig.get", place) }),
   diff: (place) => service("svc.diff", { compare: method("diff.compare", place) }),
   notify: (place) => method("notify.send", place),
+  approval: (place) => (name, options) => {
+    const asked = typeof name === "string" ? { __proto__: null, ...options, name } : name
+    return call("approval.request", [asked], undefined, place)
+  },
   sync: (place) => service("svc.sync", { upsert: method("sync.upsert", place) }),
   step:
     (place) =>
