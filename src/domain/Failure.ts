@@ -5,7 +5,7 @@
  */
 import { Data, Effect, Schema } from "effect"
 import { operatorText } from "./OperatorText.js"
-import type { Json } from "./Json.js"
+import type { Json, JsonObject } from "./Json.js"
 import type { Permission } from "./access/Permission.js"
 
 /** One mistake in a request: its place, its code, and what to send instead. */
@@ -143,6 +143,23 @@ export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns"
 /** The execution exceeded its time while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
 
+/** What a caller of surface B is told of a run that failed. `reason`: the code or the name of its error. */
+interface FailedFlow {
+  readonly message: string
+  readonly executionId: string
+  /** The step that failed; empty if none did. */
+  readonly step: string
+  readonly reason: string
+}
+
+/** A run that a caller of surface B waited for has failed. */
+export class FlowFailed extends Data.TaggedError("FlowFailed")<FailedFlow> {}
+
+/** The same because of a connected system. `answer`: what the system answered, without secrets. */
+export class DatasourceFailed extends Data.TaggedError("DatasourceFailed")<
+  FailedFlow & { readonly action: string; readonly answer: JsonObject }
+> {}
+
 /** The node drains, its queue is full or Postgres is unreachable. Nothing was changed; the client can retry. */
 export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable", {
   reason: Schema.String,
@@ -199,6 +216,8 @@ export type Failure =
   | RateLimited
   | TooManyRuns
   | TimedOut
+  | FlowFailed
+  | DatasourceFailed
   | ConnectionRequired
   | ConnectionInactive
   | ProviderFailed

@@ -102,6 +102,9 @@ export const outwardPlaces = {
   tests: { perNode: 64, perOrganisation: 16, perPartner: 16, slowAfter: Duration.seconds(5) }
 } as const
 
+/** How long the caller of an Instant flow on surface B waits: by default, and at most. */
+export const flowCall = { defaultMillis: 60_000, mostMillis: 120_000 } as const
+
 /** Bytes of one value in a trace or callback; a larger value is stored as a blob and referred to. */
 export const traceValueBytes = 256 * KiB
 

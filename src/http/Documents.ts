@@ -75,9 +75,12 @@ const spaceScheme = {
   }
 }
 
+/** Whether a path of a document is one of surface B alone. */
+const isOfTenants = (path: string): boolean => isTenantPath(path) || path === "/api/v1/{flow_name}"
+
 /** Only surface B takes a workspace in a header. */
 const securitySchemesOf = (paths: ReadonlyArray<string>) =>
-  paths.some(isTenantPath) ? { ...keySchemes, ...spaceScheme } : keySchemes
+  paths.some(isOfTenants) ? { ...keySchemes, ...spaceScheme } : keySchemes
 
 const security = [{ bearer: [] }, { apiKey: [] }]
 
@@ -86,7 +89,7 @@ const applyTenantSecurity = (operation: Json): Json =>
   isObject(operation) ? { ...operation, security: [{ apiKey: [], space: [] }] } : operation
 
 const applySurfaceSecurity = (path: string, item: Json): Json =>
-  isTenantPath(path) && isObject(item)
+  isOfTenants(path) && isObject(item)
     ? Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, applyTenantSecurity(operation)]))
     : item
 
@@ -146,14 +149,14 @@ const surfaceA = HttpApi.make("svc-a")
   .annotate(OpenApi.Transform, transformDocument("Starts workflows and calls providers.", Surfaces.surfaceA))
 
 const surfaceB = HttpApi.make("svc-b")
-  .addHttpApi(surfaceApi("tenant", Surfaces.surfaceB, TenantFailures))
+  .addHttpApi(surfaceApi("tenant", [...Surfaces.surfaceBStart, ...Surfaces.surfaceB], TenantFailures))
   .annotate(OpenApi.Title, "svc, surface B: tenants")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, (spec: Record<string, unknown>) =>
     withReceiver(
       transformDocument(
-        "The tenants of an organisation, as low-code tools speak to them, and the receiver of webhooks.",
-        Surfaces.surfaceB
+        "Flows by their names, the tenants of an organisation, as low-code tools speak to them, and the receiver of webhooks.",
+        [...Surfaces.surfaceBStart, ...Surfaces.surfaceB]
       )(spec)
     )
   )

@@ -29,6 +29,8 @@ export const errorMembers = {
   QuotaExceeded: { code: "QUOTA_EXCEEDED", members: Schema.Struct({ quota }) },
   InvalidState: { code: "INVALID_STATE", members: Schema.Struct({ state: Schema.String }) },
   TimedOut: { code: "TIMED_OUT", members: Schema.Struct({ executionId: Schema.String }) },
+  FlowFailed: { code: "INTERNAL_ERROR", members: Schema.Struct({ executionId: Schema.String }) },
+  DatasourceFailed: { code: "DATASOURCE_CONNECTION_ERROR", members: Schema.Struct({ executionId: Schema.String }) },
   ConnectionRequired: { code: "CONNECTION_REQUIRED", members: Schema.Struct({ connector: Schema.String }) },
   ProviderFailed: { code: "PROVIDER_ERROR", members: Schema.Struct({ provider }) },
   ProviderTimedOut: { code: "PROVIDER_TIMEOUT", members: Schema.Struct({ provider }) }
@@ -52,9 +54,13 @@ interface Members {
 
 /**
  * Schemas of the members of one status. A member that only some of its failures have is optional; `describeWhen` says
- * in its description with which code it is present.
+ * in its description with which code it is present. `others`: failures of this status without members of their own.
  */
-export const membersOf = (tags: ReadonlyArray<Failure["_tag"]>, describeWhen: (code: string) => string): Members => {
+export const membersOf = (
+  tags: ReadonlyArray<Failure["_tag"]>,
+  describeWhen: (code: string) => string,
+  others = 0
+): Members => {
   const declared: { readonly [tag: string]: Declared[keyof Declared] | undefined } = errorMembers
   const found = tags.flatMap((tag) => {
     const { code = "", members } = declared[tag] ?? {}
@@ -62,7 +68,7 @@ export const membersOf = (tags: ReadonlyArray<Failure["_tag"]>, describeWhen: (c
     return Object.entries(fields).map(([name, schema]) => ({ code, name, schema }))
   })
   const schemaOf = ({ code, name, schema }: (typeof found)[number]) =>
-    found.filter((other) => other.name === name).length === tags.length
+    found.filter((other) => other.name === name).length === tags.length + others
       ? schema
       : Schema.optionalWith(schema, { exact: true }).annotations({ description: describeWhen(code) })
   return Object.fromEntries(found.map((each) => [each.name, schemaOf(each)]))

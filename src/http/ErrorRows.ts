@@ -105,6 +105,20 @@ const rows: Rows = {
     message: "the execution took longer than its caller can wait",
     more: { executionId }
   }),
+  FlowFailed: ({ executionId, message, reason, step }) => ({
+    status: 500,
+    code: "INTERNAL_ERROR",
+    message,
+    details: [{ path: step, code: reason, message }],
+    more: { executionId, step }
+  }),
+  DatasourceFailed: ({ action, answer, executionId, message, reason, step }) => ({
+    status: 400,
+    code: "DATASOURCE_CONNECTION_ERROR",
+    message,
+    details: [{ path: step, code: reason, message }],
+    more: { executionId, step, datasourceDebug: { name: action, jsonObject: answer } }
+  }),
   ConnectionRequired: ({ connector, message }) => ({
     status: 409,
     code: "CONNECTION_REQUIRED",

@@ -38,7 +38,8 @@ export const failuresOf =
         retryable: Schema.Boolean,
         details: Schema.Array(DetailBody),
         ...more,
-        ...membersOf(tags, describeWhen)
+        // What is unexpected is answered with 500, too.
+        ...membersOf(tags, describeWhen, status === 500 ? 1 : 0)
       }),
       Schema.declare(
         (value: unknown): value is Extract<Failure, { readonly _tag: Tag }> =>

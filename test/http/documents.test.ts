@@ -1,7 +1,9 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
   ConnectionRequired,
+  DatasourceFailed,
   type Failure,
+  FlowFailed,
   InvalidState,
   NotFound,
   PlanLimitReached,
@@ -16,7 +18,7 @@ import { type ErrorBody, failureReply } from "../../src/http/ErrorRows.js"
 import { tenantFailureReply } from "../../src/http/tenant/ErrorRows.js"
 import type { Running } from "../support/InProcess.js"
 import { startShared } from "../support/SharedService.js"
-import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
+import { surfaceA, surfaceB, surfaceBStart, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
 let svc: Running
 let documents: { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
@@ -41,10 +43,12 @@ const receiver = "/api/v1/clients/{client}/webhooks/{webhook}"
 const inDocument = ({ path }: Route) => path.replace(/:(\w+)/g, "{$1}")
 const surfaces: ReadonlyArray<readonly [string, ReadonlyArray<Route>]> = [
   ["a", surfaceA],
-  ["b", surfaceB],
+  ["b", [...surfaceBStart, ...surfaceB]],
   ["c", [...surfaceC, ...surfaceCStart]],
-  ["all", [...surfaceA, ...surfaceB, ...surfaceC, ...surfaceCStart]]
+  ["all", [...surfaceA, ...surfaceBStart, ...surfaceB, ...surfaceC, ...surfaceCStart]]
 ]
+
+const isOfTenants = (path: string): boolean => path.startsWith("/api/v1/tenants/") || path === "/api/v1/{flow_name}"
 
 /** Every reference in a document. */
 const references = (value: unknown): ReadonlyArray<string> =>
@@ -88,7 +92,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     assert.deepInclude(document.components.securitySchemes.apiKey, { in: "header", name: "x-svc-api-key" })
     for (const [path, item] of Object.entries<object>(document.paths)) {
       for (const { responses, security } of Object.values(item)) {
-        if (path.startsWith("/api/v1/tenants/")) {
+        if (isOfTenants(path)) {
           assert.deepStrictEqual(security, [{ apiKey: [], space: [] }], "a flow's own token is no key")
           assert.notProperty(responses, "422")
         } else if (path === receiver) assert.deepStrictEqual(security, [], "senders of webhooks have no key")
@@ -109,7 +113,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
           const { properties, required } = document.components.schemas[$ref.replace("#/components/schemas/", "")]
           assert.deepStrictEqual(properties.statusCode.enum, [Number(status)])
           const members = ["code", "statusCode", "message", "requestId", "retryable", "details"]
-          const isTenant = path === receiver || path.startsWith("/api/v1/tenants/")
+          const isTenant = path === receiver || isOfTenants(path)
           const own = isTenant ? ["isCustomAuthError", "step", "datasourceDebug"] : []
           const always = { 408: ["executionId"], 502: ["provider"], 504: ["provider"] }[status] ?? []
           assert.deepStrictEqual(required, [...members, ...own, ...always])
@@ -194,28 +198,42 @@ const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
   QuotaExceeded: new QuotaExceeded({ dimension: "events_per_day", limit: 1, used: 1, resetAt: 86_400 }),
   InvalidState: new InvalidState({ state: "archived", message: "it is archived" }),
   TimedOut: new TimedOut({ executionId: "exe_1" }),
+  FlowFailed: new FlowFailed({ executionId: "exe_1", message: "it broke", step: "send", reason: "TypeError" }),
+  DatasourceFailed: new DatasourceFailed({
+    executionId: "exe_1",
+    message: "it refused",
+    step: "send",
+    reason: "PROVIDER_ERROR",
+    action: "sendMessage",
+    answer: { ok: false }
+  }),
   ConnectionRequired: new ConnectionRequired({ connector: "shopify", message: "connect first" }),
   ProviderFailed: new ProviderFailed({ connector: "shopify", status: 500, body: { a: 1 }, message: "it failed" }),
   ProviderTimedOut: new ProviderTimedOut({ connector: "shopify", message: "it slept" })
 }
 
+const flowTags = new Set(["FlowFailed", "DatasourceFailed"])
+const failsInFlows = new Set(["INTERNAL_ERROR", "DATASOURCE_CONNECTION_ERROR"])
+
 describe.each([
   ["c", failureReply, (body: ErrorBody) => body.code],
-  ["b", tenantFailureReply, (body: ErrorBody) => body.details[0]?.code]
+  ["b", tenantFailureReply, (body: ErrorBody) => (failsInFlows.has(body.code) ? body.code : body.details[0]?.code)]
 ] as const)("the document %s tells every member of an error and when it is there", (name, answer, finer) => {
-  it.each(Object.entries(telling))("%s", (_, failure) => {
+  // Only surface B tells how a flow failed.
+  const told = Object.entries(telling).filter(([tag]) => name === "b" || !flowTags.has(tag))
+  it.each(told)("%s", (_, failure) => {
     const body: ErrorBody = JSON.parse(String(answer(failure, "req_1", 0).body))
     const schemas: ReadonlyArray<any> = Object.values(documents[name].components.schemas) // oxlint-disable-line typescript/no-explicit-any
-    const [told, ...others] = schemas.filter(({ properties }) => properties?.statusCode?.enum[0] === body.statusCode)
+    const [schema, ...others] = schemas.filter(({ properties }) => properties?.statusCode?.enum[0] === body.statusCode)
     assert.isEmpty(others)
-    const shared = Object.keys(told.properties).filter((member) => told.required.includes(member))
+    const shared = Object.keys(schema.properties).filter((member) => schema.required.includes(member))
     assert.includeMembers(Object.keys(body), shared)
     const { body: plain } = answer(new NotFound({ what: "x" }), "req_1", 0)
     const more = Object.keys(body).filter((member) => !(member in JSON.parse(String(plain))))
     assert.lengthOf(more, 1)
     for (const member of more) {
-      assert.property(told.properties, member)
-      if (!told.required.includes(member)) assert.include(told.properties[member].description, finer(body))
+      assert.property(schema.properties, member)
+      if (!schema.required.includes(member)) assert.include(schema.properties[member].description, finer(body))
     }
   })
 })
@@ -225,8 +243,8 @@ describe("the document of surface B", () => {
     const refused = await svc.ask("GET", `/api/v1/tenants/${svc.first.customerId}/credentials`, {
       headers: { "x-svc-api-key": svc.first.key }
     })
-    const { properties } = documents["b"].components.schemas.TenantBadRequest
-    assert.sameMembers(Object.keys(refused.body), Object.keys(properties))
+    const { properties, required } = documents["b"].components.schemas.TenantBadRequest
+    assert.sameMembers(Object.keys(refused.body), required)
     assert.include(properties.code.description, refused.body.code)
   })
 })

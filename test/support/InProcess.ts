@@ -7,6 +7,7 @@ import type { PlanName } from "../../src/domain/organisation/Plan.js"
 import type { FirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { makeExample, makeFirstOrganisation } from "../../src/runtime/program/FirstOrganisation.js"
 import { type CredentialReader, CredentialReaders } from "../../src/http/auth/Credentials.js"
+import { calledWorkflow } from "../../src/http/execution/CalledWorkflow.js"
 import type { RawReply, RawRequest } from "../../src/http/Wire.js"
 import type { WebhookAddress } from "../../src/http/webhook/Receive.js"
 import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
@@ -122,15 +123,14 @@ export const start = async (
     )
 
   const send = async (raw: RawRequest, later: Duration.DurationInput = 0): Promise<RawReply> => {
-    const started =
-      raw.method === "POST" ? /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/.exec(raw.target) : null
+    const called = calledWorkflow(raw)
     const webhook = /^\/api\/v1\/clients\/([^/?]+)\/webhooks\/([^/?]+)/.exec(raw.target)
     const handling =
       webhook !== null
         ? receiveWebhook(raw, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" })
-        : started === null
+        : called === undefined
           ? pair.handle(raw)
-          : pair.execute(raw, started[1] ?? "")
+          : pair.execute(raw, called)
     return await during(later, () => run(handling))
   }
 

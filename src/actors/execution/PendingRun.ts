@@ -20,8 +20,10 @@ export interface RunIdentity {
 }
 
 /** How long the run may take: its tier's ceiling, or less if the workflow says so. */
-const ceilingMillis = ({ runnable }: StartRequest): number =>
-  Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
+const ceilingMillis = ({ runnable, synchronousMillis }: StartRequest): number =>
+  runnable.tier === "instant" && synchronousMillis !== undefined
+    ? synchronousMillis
+    : Math.min(Duration.toMillis(tiers[runnable.tier].ceiling), runnable.timeoutMillis ?? Infinity)
 
 /**
  * How long the run may wait for its start. An Instant run that its caller waits for has no more than its ceiling.

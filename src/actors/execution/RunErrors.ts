@@ -2,7 +2,7 @@
 import { Duration } from "effect"
 import { ErrorCategory, type RunError, tiers, type Tier } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
-import type { Json } from "../../domain/Json.js"
+import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import type { IndexedCall } from "../../domain/run/RunJournal.js"
 import type { Detail } from "../../domain/Failure.js"
 import type { GuestOutput, SandboxFailure, SessionLost } from "../ports/run/Sandbox.js"
@@ -150,10 +150,7 @@ export const timedOutError = runError({
 
 /** The error that the workflow threw. An uncaught failure of a host call keeps its category and step. */
 export const thrownError = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunError => {
-  const data =
-    typeof e.data === "object" && e.data !== null && !Array.isArray(e.data)
-      ? (e.data as { readonly [member: string]: Json })
-      : {}
+  const data = e.data !== undefined && isObject(e.data) ? e.data : {}
   const category = ErrorCategory.literals.find((known) => known === data["category"]) ?? "code"
   return {
     name: e.name,
@@ -162,6 +159,20 @@ export const thrownError = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunEr
     step: typeof data["step"] === "string" ? data["step"] : null,
     retryable: category === "transient",
     ...(e.code === undefined ? {} : { code: e.code }),
-    ...(e.stack === undefined ? {} : { stack: e.stack })
+    ...(e.stack === undefined ? {} : { stack: e.stack }),
+    ...(e.name === "ConnectorError" ? { details: refusalOf(data) } : {})
   }
 }
+
+/** Characters of the body of a refusal; a longer one, which only the workflow can have made, is left out. */
+const mostRefusal = 16_384
+
+/** What a system answered to a call that failed. */
+const refusalOf = ({ action = null, body = null, connector = null, status = null }: JsonObject): Json => ({
+  connector: partOf(connector),
+  action: partOf(action),
+  status: partOf(status),
+  body: partOf(body)
+})
+
+const partOf = (value: Json): Json => (JSON.stringify(value).length > mostRefusal ? null : value)

@@ -45,12 +45,10 @@ const recordedRun = (run: OpenRun, progress: Progress | null): OpenRun => {
   if (progress === null) return run
   const input = progress.redaction.scrub.scrubJson(run.input)
   const isScrubbed = input !== run.input
-  const { answerStatus } = progress
-  if (progress.hasRow && !isScrubbed && answerStatus === undefined) return run
+  if (progress.hasRow && !isScrubbed) return run
   const headers = progress.hasRow ? {} : { headers: headersOf(progress) }
-  const answer = answerStatus === undefined ? {} : { answerStatus }
   const redacted = isScrubbed ? { inputRedacted: true } : {}
-  return { ...run, input, record: { ...run.record, ...headers, ...answer, ...redacted } }
+  return { ...run, input, record: { ...run.record, ...headers, ...redacted } }
 }
 
 /** The final record of a run. `progress`: `null` when this node did not drive the run. */
@@ -66,6 +64,7 @@ export const finishedRun = (
   finishedAt: end.at,
   output: end.output,
   error: end.error === null ? null : errorJson(end.error),
+  ...(progress?.answerStatus === undefined ? {} : { answerStatus: progress.answerStatus }),
   metrics: runMetrics(run, progress, memoryLimit)
 })
 

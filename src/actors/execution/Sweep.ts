@@ -3,7 +3,7 @@
  * starts queued ones while slots are free, and ends the overdue.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
-import { decide, tiers } from "../../domain/run/Execution.js"
+import { decide } from "../../domain/run/Execution.js"
 import type { EventPriority } from "../../domain/event/Event.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { suspectAfter } from "../../domain/Limits.js"
@@ -187,7 +187,7 @@ const sweep = (options: SweepOptions) =>
           message:
             run.status === "pending"
               ? "the run could not start in time"
-              : `the run took longer than its tier's ${Duration.toSeconds(tiers[run.tier].ceiling)} s`
+              : `the run took longer than its ${run.record.ceilingMillis / 1000} s`
         })
         yield* commitEnd(run, decide(run, { _tag: "PassDeadline" }), error).pipe(
           Effect.catchTag("Fenced", () => Effect.void)

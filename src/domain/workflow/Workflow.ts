@@ -19,9 +19,16 @@ export const reservedNames: ReadonlySet<string> = new Set(
   (
     "customers connectors connections workflows triggers executions users roles secrets billing audit ai quota config " +
     "notifications organizations mcp clients tenants unified embed webhooks events dlq proxy health openapi callbacks " +
-    "conflicts cluster installations widgets environments releases attempts approvals builds login auth rpc docs"
+    "conflicts cluster installations widgets environments releases attempts approvals builds login auth rpc docs " +
+    "workspaces me sessions watch models records deployments"
   ).split(" ")
 )
+
+/** The name of the flow that a path of surface B calls; `undefined` if it is another path. */
+export const calledFlow = (path: string): string | undefined => {
+  const name = /^\/api\/v1\/([A-Za-z][A-Za-z0-9_]{0,63})\/?$/.exec(path)?.[1]
+  return name === undefined || reservedNames.has(name.toLowerCase()) ? undefined : name
+}
 
 /** `draft`: has no published version. `archived`: starts no runs until it is published again. */
 const WorkflowStatus = Schema.Literal("draft", "published", "archived")

@@ -39,11 +39,11 @@ export interface Schemas {
 
 // --- Errors ---
 
-/** Adds a 500 schema for each 503 schema: the two differ in code and status only. */
+/** Adds a 500 schema for each 503 schema that has none: the two differ in code and status only. */
 export const addUnexpectedErrors = (schemas: Schemas): Schemas => {
   const bugs = Object.entries(schemas)
     .filter(([name]) => name.endsWith("NotNow"))
-    .map(([name, schema]) => {
+    .map(([name, schema]): readonly [string, Json] => {
       const properties = members(members(schema)["properties"])
       const code = { ...members(properties["code"]), description: "INTERNAL_ERROR" }
       const statusCode = { ...members(properties["statusCode"]), enum: [500] }
@@ -52,7 +52,7 @@ export const addUnexpectedErrors = (schemas: Schemas): Schemas => {
         { ...members(schema), properties: { ...properties, code, statusCode } }
       ]
     })
-  return { ...schemas, ...Object.fromEntries(bugs) }
+  return { ...schemas, ...Object.fromEntries(bugs.filter(([name]) => schemas[name] === undefined)) }
 }
 
 const statusOf = (schema: Json): string | undefined => {
@@ -92,6 +92,22 @@ const errorOrProviderAnswer = (status: string, name: string): Json => ({
   }
 })
 
+/** A response of a flow, which may answer with the same status. */
+const errorOrFlowAnswer = (status: string, name: string): Json => ({
+  description: `${errorDescriptions[status] ?? ""} Or what the flow's response says.`,
+  headers: headerReferences(errorHeaders(status)),
+  content: {
+    "application/json": {
+      schema: { anyOf: [{ $ref: `${prefix}${name}` }, { description: "What the flow's response says." }] }
+    }
+  }
+})
+
+const flowsAnswer: Json = {
+  description: "What the flow's response says, with its status.",
+  content: { "application/json": { schema: {} } }
+}
+
 const unexpectedErrorAnswer = (answers: JsonObject): JsonObject => {
   const unavailable = nameOf(schemaOf(answers["503"]))
   const schema = { $ref: `${prefix}${unavailable?.replace("NotNow", "Unexpected") ?? ""}` }
@@ -116,9 +132,12 @@ const providersAnswer: Json = {
 /** Whether the operation forwards requests to a provider. */
 export const isProxy = ({ form }: Contract): boolean => form.idempotency === "none"
 
+/** Whether the operation answers what a flow says, with any status. */
+const hasOwnAnswers = ({ form }: Contract): boolean => form.answers === "own"
+
 /** The responses of an operation, from the library's and the operation's words. */
 export const answersOf = (source: Json | undefined, operation: Contract, schemas: Schemas): JsonObject => {
-  const answers = { ...members(source), ...unexpectedErrorAnswer(members(source)) }
+  const answers = { ...unexpectedErrorAnswer(members(source)), ...members(source) }
   const described = Object.entries(answers).flatMap(([status, answer]): ReadonlyArray<readonly [string, Json]> => {
     const name = nameOf(schemaOf(answer))
     if (Number(status) < 400) {
@@ -128,12 +147,14 @@ export const answersOf = (source: Json | undefined, operation: Contract, schemas
       return [[status, { ...members(answer), description, headers }]]
     }
     if (name === undefined) return [[status, answer]]
+    if (isProxy(operation)) return [[status, errorOrProviderAnswer(status, name)]]
     return [
-      [status, isProxy(operation) ? errorOrProviderAnswer(status, name) : { $ref: `#/components/responses/${name}` }]
+      [status, hasOwnAnswers(operation) ? errorOrFlowAnswer(status, name) : { $ref: `#/components/responses/${name}` }]
     ]
   })
   return {
     ...Object.fromEntries(described),
-    ...(isProxy(operation) ? { "2XX": providersAnswer, default: providersAnswer } : {})
+    ...(isProxy(operation) ? { "2XX": providersAnswer, default: providersAnswer } : {}),
+    ...(hasOwnAnswers(operation) ? { default: flowsAnswer } : {})
   }
 }

@@ -51,6 +51,10 @@ export const requestHeaders = {
     "The installation's configuration: base64url of a JSON object of at most 8 KiB, or the object itself."
   ),
   Environment: text("x-svc-env", "The slug of the environment. Without it: the organisation's default environment."),
+  Stage: text(
+    "stage",
+    "The version that is called: `DRAFT`, or what an environment runs, by its slug. Without it: `live`."
+  ),
   CallbackUrl: text("x-svc-callback-url", "The URL that is called when the run ends, like `callback.url` in the body."),
   Connector: text(
     "x-svc-connector",
@@ -105,7 +109,7 @@ const versionHeaders = (operation: Contract): ReadonlyArray<RequestHeader> => {
 const tenancyHeaders = ({ form }: Contract): ReadonlyArray<RequestHeader> => {
   if (form.tenancy === "reach") return customerHeaders
   return form.idempotency === "run"
-    ? [...actingHeaders, "Environment", "CallbackUrl"]
+    ? [...actingHeaders, form.answers === "own" ? "Stage" : "Environment", "CallbackUrl"]
     : [...actingHeaders, "Connector", "Timeout"]
 }
 

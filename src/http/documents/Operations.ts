@@ -120,6 +120,7 @@ export const completeDocument = (document: JsonObject, operations: ReadonlyArray
 export const tagDescriptions: { readonly [group: string]: string } = {
   execution: "Starting runs of workflows.",
   run: "Starting runs of workflows, from surface C.",
+  flow: "Flows, called by their names.",
   proxy: "A provider's own API, called through a customer's connection.",
   credentials: "A tenant's stored credentials; each belongs to one connection.",
   tenantEnvironments: "Where versions are deployed for a tenant.",

@@ -7,6 +7,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   tid: "The id of the customer, or `ref:` with its external reference.",
   wid: "The id of the workflow.",
   workflowId: "The id of the workflow.",
+  flow_name: "The name of the workflow: letters, digits and _, and none of the first segments of other paths.",
   a: "The number of the version that is compared.",
   b: "The number of the version that it is compared with.",
   env: "The id of the environment.",

@@ -1,6 +1,6 @@
 /**
- * Starts a run for `POST …/execute` (surface A) and `POST …/run` (surface C). The route bypasses the typed API's schemas,
- * since it is hot; pipeline and errors are the same. Specification: Surface A.
+ * Starts a run for `POST …/execute` (surface A), `POST …/run` (C) and `POST /{flow_name}` (B). The routes bypass the typed
+ * API's schemas, since they are hot; pipeline and errors are the same. Specification: Surfaces A and B.
  */
 import { Effect } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
@@ -8,7 +8,7 @@ import { Executions } from "../../actors/ports/run/Executions.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Runnable, Runnables } from "../../actors/ports/run/Runnables.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
-import { type Failure, NotFound, refuseWith } from "../../domain/Failure.js"
+import { type Failure, NotFound, refuseWith, type Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, ExecutionId, WorkflowId } from "../../domain/Ids.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
@@ -19,11 +19,24 @@ import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
 import type { RawReply, RawRequest } from "../Wire.js"
-import { readExecuteBody } from "./ExecuteBody.js"
+import { type ExecuteBody, readExecuteBody, readFlowBody } from "./ExecuteBody.js"
+import { type FailureReply, flowSurface, stageOf } from "./FlowCall.js"
+import { executionSurface, type StartSurface } from "./RunReply.js"
 import { environmentOf, makeStartChecks } from "./StartChecks.js"
 import { makeStartReplies } from "./StartReplies.js"
 
 const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
+
+/** What the surfaces decide of a start. */
+interface StartCall {
+  readonly workflow:
+    | WorkflowId
+    | ((caller: Principal, customer: CustomerId | null) => Effect.Effect<WorkflowId, NotFound | Unavailable>)
+  readonly body: ExecuteBody
+  readonly draft: boolean
+  readonly environment: string
+  readonly surface: StartSurface
+}
 
 export const make = Effect.gen(function* () {
   const { resolveContext } = yield* makeCustomerContext
@@ -63,17 +76,19 @@ export const make = Effect.gen(function* () {
       count: 1
     })
 
-  const startRun = Effect.fnUntraced(function* (exchange: Exchange, workflow: WorkflowId, request: RawRequest) {
+  const startRun = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest, call: StartCall) {
     const { caller } = exchange
-    yield* refuseWith(outOfScope(caller, "workflow", workflow))
-    const body = yield* readExecuteBody(request)
-    const draft = body.draft === true
+    const { body, draft, environment, surface } = call
     yield* refuseWith(draft ? missingPermission(caller, "workflows:update") : undefined)
-    const environment = yield* environmentOf(caller, request, body)
     yield* refuseWith(outOfScope(caller, "environment", environment))
     const claim = yield* runClaim(digests, caller, request, request.body)
     const context = yield* resolveContext(caller, request)
-    const runnable = yield* runnableOf(caller, workflow, environment, draft, context.customer?.id ?? null)
+    const customer = context.customer?.id ?? null
+    const workflow = yield* typeof call.workflow === "function"
+      ? call.workflow(caller, customer)
+      : Effect.succeed(call.workflow)
+    yield* refuseWith(outOfScope(caller, "workflow", workflow))
+    const runnable = yield* runnableOf(caller, workflow, environment, draft, customer)
     if (runnable.spaceId !== caller.spaceId) return yield* new NotFound({ what: "workflow" })
     if (runnable.customerId !== null && runnable.customerId !== context.customer?.id)
       return yield* new NotFound({ what: "workflow" })
@@ -96,6 +111,7 @@ export const make = Effect.gen(function* () {
       mocking: body.mocking,
       userId: context.userId,
       trigger: { type: "api", ...caller.starter },
+      ...surface.synchronous(runnable),
       metadata: body.metadata,
       callback,
       traceparent: request.headers["traceparent"] ?? null,
@@ -105,16 +121,34 @@ export const make = Effect.gen(function* () {
     const started = yield* quota.countStart(caller, context.customer, start)
     // The run's audit entry commits with its first row.
     exchange.isAudited = true
-    return yield* replyTo(caller, runnable, started, claim?.hash, now)
+    return yield* replyTo({ caller, runnable, started, hash: claim?.hash, now, endedReply: surface.endedReply })
   })
 
   /** Handles `POST …/execute` and `…/run`. `request`: the request with its body. */
-  const execute = (exchange: Exchange, request: RawRequest): Effect.Effect<RawReply, Failure> => {
-    const { workflowId = "" } = exchange.params
-    return isWorkflowId(workflowId)
-      ? startRun(exchange, workflowId, request)
-      : Effect.fail(new NotFound({ what: "workflow" }))
-  }
+  const execute = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest) {
+    const { workflowId: workflow = "" } = exchange.params
+    if (!isWorkflowId(workflow)) return yield* new NotFound({ what: "workflow" })
+    yield* refuseWith(outOfScope(exchange.caller, "workflow", workflow))
+    const body = yield* readExecuteBody(request)
+    const environment = yield* environmentOf(exchange.caller, request, body)
+    const surface = executionSurface
+    return yield* startRun(exchange, request, { workflow, body, draft: body.draft === true, environment, surface })
+  })
 
-  return { execute }
+  /** Handles `POST /{flow_name}` of surface B. */
+  const callFlow = Effect.fnUntraced(function* (
+    exchange: Exchange,
+    request: RawRequest,
+    failureReply: FailureReply
+  ): Effect.fn.Return<RawReply, Failure> {
+    const { flow_name: name = "" } = exchange.params
+    const body = yield* readFlowBody(request)
+    const stage = yield* stageOf(request)
+    const workflow: StartCall["workflow"] = ({ organisationId, spaceId }, customer) =>
+      runnables.named(organisationId, spaceId, name, customer)
+    const surface = flowSurface(failureReply)
+    return yield* startRun(exchange, request, { workflow, body, ...stage, surface })
+  })
+
+  return { callFlow, execute }
 })

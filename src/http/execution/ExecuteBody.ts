@@ -56,14 +56,23 @@ const mockingOf = (
 
 /** Parses the body. Left: the first thing that is wrong with it. */
 export const readExecuteBody = (request: RawRequest): Either.Either<StartBody, BodyFailure> =>
-  Either.flatMap(readJson(request, bodyBytes.execute), bodyOf)
+  Either.flatMap(readJson(request, bodyBytes.execute), (json) => bodyOf(json))
+
+const flowMembers = new Set(["input", "metadata", "callback"])
+
+/** Parses the body of a call by name, whose environment the header `stage` says. */
+export const readFlowBody = (request: RawRequest): Either.Either<ExecuteBody, BodyFailure> =>
+  Either.flatMap(readJson(request, bodyBytes.execute), (json) => bodyOf(json, flowMembers))
 
 type StartBody = ExecuteBody & { readonly environment?: string; readonly draft?: boolean }
 
-const bodyOf = (json: Json | undefined): Either.Either<StartBody, ValidationFailed> => {
+const bodyOf = (
+  json: Json | undefined,
+  members: ReadonlySet<string> = knownMembers
+): Either.Either<StartBody, ValidationFailed> => {
   if (json === undefined) return Either.right({ input: {}, metadata: {}, callback: null, mocking: undefined })
   if (!isObject(json)) return invalidMember("", "the body must be a JSON object with the member input")
-  const unknown = Object.keys(json).find((name) => !knownMembers.has(name))
+  const unknown = Object.keys(json).find((name) => !members.has(name))
   if (unknown !== undefined)
     return Either.left(
       new ValidationFailed({

@@ -1,6 +1,7 @@
 /** Replies to a start: the workflow's value, its failure, or where its record is. Contract: run responses. */
 import type { ExecutionStatus, Tier } from "../../domain/run/Execution.js"
 import { isObject, type Json } from "../../domain/Json.js"
+import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import { TimedOut } from "../../domain/Failure.js"
 import { failureReply } from "../ErrorRows.js"
 import { jsonReply, type RawReply } from "../Wire.js"
@@ -12,9 +13,32 @@ export interface EndedRun {
   readonly version: number | null
   readonly output: Json
   readonly error: Json
+  readonly statusReason: string | null
+  /** The status of the answer that a flow says. */
+  readonly answerStatus: number | undefined
 }
 
-const runHeaders = (
+/** Makes the reply to a run that has ended. `now`: Unix milliseconds; `more`: further headers. */
+export type EndedReply = (
+  run: EndedRun,
+  requestId: string,
+  now: number,
+  more?: { readonly [name: string]: string }
+) => RawReply
+
+/** How a surface differs in the start of a run. */
+export interface StartSurface {
+  readonly endedReply: EndedReply
+  /** How long the caller of an Instant run waits, where it is not the tier's ceiling. */
+  readonly synchronous: (runnable: Pick<Runnable, "timeoutMillis">) => { readonly synchronousMillis?: number }
+}
+
+/** Whether the run went to its end, although a step may have failed. */
+const wentToItsEnd = ({ status, statusReason }: EndedRun): boolean =>
+  status === "completed" || statusReason === "continued_after_error"
+
+/** The headers of every reply to a start. */
+export const runHeaders = (
   run: { readonly id: string; readonly status: string; readonly version: number | null },
   requestId: string
 ) => ({
@@ -23,6 +47,12 @@ const runHeaders = (
   "x-svc-execution-status": run.status,
   "x-svc-workflow-version": run.version === null ? "draft" : String(run.version)
 })
+
+/** What a flow answers: its output, or what it says for the case that it fails, with its status. `undefined`: nothing. */
+export const flowAnswer = (run: EndedRun, headers: { readonly [name: string]: string }): RawReply | undefined =>
+  wentToItsEnd(run) || (run.status === "failed" && run.answerStatus !== undefined)
+    ? jsonReply(run.answerStatus ?? 200, run.output, headers)
+    : undefined
 
 /** A workflow that throws is a failed execution and not an HTTP error. */
 const failedBody = (run: EndedRun): Json => {
@@ -42,14 +72,9 @@ const failedBody = (run: EndedRun): Json => {
 }
 
 /** The reply to an Instant run: 200 with its value or failure, 408 if it timed out. `now`: Unix milliseconds. */
-export const endedReply = (
-  run: EndedRun,
-  requestId: string,
-  now: number,
-  more: { readonly [name: string]: string } = {}
-): RawReply => {
+export const endedReply: EndedReply = (run, requestId, now, more = {}) => {
   const headers = { ...runHeaders(run, requestId), ...more }
-  if (run.status === "completed") return jsonReply(200, run.output, headers)
+  if (wentToItsEnd(run)) return jsonReply(200, run.output, headers)
   if (run.status === "timed_out") {
     const reply = failureReply(new TimedOut({ executionId: run.id }), requestId, now)
     return { ...reply, headers: { ...reply.headers, ...headers } }
@@ -72,3 +97,6 @@ export const acceptedReply = (
       ...more
     }
   )
+
+/** Surfaces A and C. */
+export const executionSurface: StartSurface = { endedReply, synchronous: () => ({}) }

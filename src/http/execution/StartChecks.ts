@@ -8,7 +8,8 @@ import { type Failure, InvalidRequest, refuseUrl, ValidationFailed } from "../..
 import type { RawRequest } from "../Wire.js"
 import type { ExecuteBody } from "./ExecuteBody.js"
 
-const environmentPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/
+/** Whether the text can be the slug of an environment. */
+export const isEnvironmentSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/.test(text)
 
 /** The slug of the environment: of the body, the header `x-svc-env`, or the organisation's default. Left: it is none. */
 export const environmentOf = (
@@ -19,7 +20,7 @@ export const environmentOf = (
   const header = request.headers["x-svc-env"]
   const slug =
     body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
-  return environmentPattern.test(slug)
+  return isEnvironmentSlug(slug)
     ? Either.right(slug.toLowerCase())
     : Either.left(
         new InvalidRequest({

@@ -1,7 +1,7 @@
 /** Replies to a start: of a run that has ended, one that continues, or the run that claimed the Idempotency-Key before. */
 import { Effect, Option } from "effect"
 import type { Principal } from "../../actors/management/Caller.js"
-import { ExecutionReads } from "../../actors/ports/run/ExecutionReads.js"
+import { ExecutionReads, type RecordedRun } from "../../actors/ports/run/ExecutionReads.js"
 import type { StartResult } from "../../actors/ports/run/Executions.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import { isTerminal } from "../../domain/run/Execution.js"
@@ -9,28 +9,45 @@ import { type Failure, IdempotencyInProgress, Unavailable } from "../../domain/F
 import type { ExecutionId } from "../../domain/Ids.js"
 import { idempotencyKeyReused } from "../../domain/run/RunClaim.js"
 import type { RawReply } from "../Wire.js"
-import { acceptedReply, endedReply } from "./RunReply.js"
+import { acceptedReply, type EndedReply, type EndedRun } from "./RunReply.js"
+
+/** A start that is answered. */
+interface AnsweredStart {
+  readonly caller: Principal
+  readonly runnable: Runnable
+  readonly started: StartResult
+  /** Of the request, for its Idempotency-Key. */
+  readonly hash: string | undefined
+  /** Unix milliseconds. */
+  readonly now: number
+  readonly endedReply: EndedReply
+}
+
+/** A run that has ended, from its record. */
+const recordedRun = ({ record, view }: RecordedRun): EndedRun => ({
+  id: view.id,
+  status: view.status,
+  statusReason: view.statusReason,
+  version: view.workflowVersion,
+  output: view.output,
+  error: view.error,
+  answerStatus: record.answerStatus
+})
 
 /** Makes `replyTo`. */
 export const makeStartReplies = Effect.gen(function* () {
   const reads = yield* ExecutionReads
 
-  const replyTo = (
-    caller: Principal,
-    runnable: Runnable,
-    started: StartResult,
-    hash: string | undefined,
-    now: number
-  ): Effect.Effect<RawReply, Failure> => {
+  const replyTo = (start: AnsweredStart): Effect.Effect<RawReply, Failure> => {
+    const { caller, hash, now, runnable, started } = start
     switch (started._tag) {
       case "Ended": {
-        const { error, output, run, status } = started.end
-        return Effect.succeed(
-          endedReply({ id: run.id, status, version: runnable.version, output, error }, caller.requestId, now)
-        )
+        const { answerStatus, error, output, run, status, statusReason } = started.end
+        const ended = { id: run.id, status, statusReason, version: runnable.version, output, error, answerStatus }
+        return Effect.succeed(start.endedReply(ended, caller.requestId, now))
       }
       case "Moved":
-        return replyFromRecord(caller, started.run.id, now)
+        return replyFromRecord(start, started.run.id)
       case "Accepted": {
         const { record, tier, id } = started.run
         return Effect.succeed(
@@ -41,29 +58,26 @@ export const makeStartReplies = Effect.gen(function* () {
         )
       }
       case "Repeated":
-        return replyToRepetition(caller, started.target, hash === started.hash, now)
+        return replyToRepetition(start, started.target, hash === started.hash)
     }
   }
 
   /** Answers from the record of a run that has ended on another node. */
   const replyFromRecord = Effect.fnUntraced(function* (
-    caller: Principal,
-    id: ExecutionId,
-    now: number
+    { caller, endedReply, now }: AnsweredStart,
+    id: ExecutionId
   ): Effect.fn.Return<RawReply, Failure> {
     const found = yield* reads.find(caller, id)
     if (Option.isNone(found) || !isTerminal(found.value.view.status))
       return yield* new Unavailable({ reason: "the run is taken over by another node", retryAfterSeconds: 1 })
-    const { error, output, status, workflowVersion } = found.value.view
-    return endedReply({ id, status, version: workflowVersion, output, error }, caller.requestId, now)
+    return endedReply(recordedRun(found.value), caller.requestId, now)
   })
 
   /** Answers a repetition from the run that claimed the key. */
   const replyToRepetition = Effect.fnUntraced(function* (
-    caller: Principal,
+    { caller, endedReply, now }: AnsweredStart,
     target: ExecutionId,
-    sameBody: boolean,
-    now: number
+    sameBody: boolean
   ): Effect.fn.Return<RawReply, Failure> {
     if (!sameBody) return yield* idempotencyKeyReused()
     const found = yield* reads.find(caller, target)
@@ -82,12 +96,7 @@ export const makeStartReplies = Effect.gen(function* () {
       )
     }
     if (!isTerminal(run.status)) return yield* new IdempotencyInProgress()
-    return endedReply(
-      { id: run.id, status: run.status, version: run.workflowVersion, output: run.output, error: run.error },
-      caller.requestId,
-      now,
-      replayHeader
-    )
+    return endedReply(recordedRun(found.value), caller.requestId, now, replayHeader)
   })
 
   return { replyTo }

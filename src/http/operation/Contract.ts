@@ -54,6 +54,8 @@ export interface RequestForm {
   readonly idempotency: "reply" | "lease" | "run" | "none"
   /** `reach`: headers that name a customer narrow the request to that customer. `act`: the handler acts for that customer. */
   readonly tenancy: "reach" | "act"
+  /** `own`: what it runs may answer with any status and body. */
+  readonly answers?: "own"
 }
 
 /** What the documents say of an operation. */

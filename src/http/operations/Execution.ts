@@ -44,6 +44,8 @@ const ReturnedValue = Json.annotations({
   description: "what the workflow returned; with x-svc-execution-status: failed, {executionId, status, error}"
 })
 
+const FlowAnswer = Json.annotations({ identifier: "FlowAnswer", description: "what the flow's success response says" })
+
 const AcceptedRun = Schema.Struct({
   executionId: Schema.String,
   status: Schema.Literal("pending"),
@@ -91,6 +93,33 @@ export const executeContract = start("execution.execute", "/api/v1/workflows/:wo
 export const runContract = start("run.run", "/api/v1/workflows/:workflowId/run", {
   summary: "Run a workflow",
   description: "The same as `POST /api/v1/workflows/{workflowId}/execute` of surface A."
+})
+
+/** The call of a flow by its name on surface B. */
+export const flowContract = contract({
+  name: "flow.call",
+  summary: "Call a flow",
+  description:
+    "Runs the workflow of this name: the tenant's own before the organisation's. The header `stage` chooses the version: " +
+    "`DRAFT` (needs `workflows:update` too), or an environment, `live` without it. An Instant flow answers when it has " +
+    "ended, after 60 s at most or its own `timeoutMs` of up to 120 s; others answer 202 at once.",
+  answers: {
+    200: "What the flow's success response says, with the status that it says.",
+    202: "The run is accepted."
+  },
+  example: { input: { name: "Ada" } },
+  route: "POST /api/v1/:flow_name",
+  body: Schema.Struct({
+    input: ExecuteRequest.fields.input,
+    metadata: ExecuteRequest.fields.metadata,
+    callback: ExecuteRequest.fields.callback
+  }).annotations({ identifier: "FlowRequest" }),
+  output: bareValues(FlowAnswer, AcceptedRun),
+  permit: "workflows:execute",
+  audit: auditAction("workflow.execute"),
+  sharing: "customers",
+  scoped: { workflow: "record", environment: "record", connection: "record", connector: "record", secret: "reach" },
+  form: { body: "handler", idempotency: "run", tenancy: "act", answers: "own" }
 })
 
 // --- The proxy ---

@@ -1,5 +1,5 @@
 /** The table of operations, by surface, in the order of the documents. Specification: Surfaces A, B and C. */
-import { executeContract, proxyContracts, runContract } from "./Execution.js"
+import { executeContract, flowContract, proxyContracts, runContract } from "./Execution.js"
 import { approvalsOperations } from "./run/Approvals.js"
 import { apiKeysOperations } from "./ApiKeys.js"
 import { auditOperations } from "./Audit.js"
@@ -37,6 +37,9 @@ export const surfaceB = [
   ...tenantEventOperations,
   ...tenantDeadLetterOperations
 ]
+
+/** The call of a flow by its name, which a route of its own serves. */
+export const surfaceBStart = [flowContract]
 
 /** Surface C, management of all resources, without the start of runs. */
 export const surfaceC = [

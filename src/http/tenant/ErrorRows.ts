@@ -19,6 +19,14 @@ const codes: { readonly [status: number]: string } = {
   429: "RATE_LIMITED"
 }
 
+/** The code that surface B has besides those of statuses: a connected system refused or failed. */
+const datasource = "DATASOURCE_CONNECTION_ERROR"
+const unexpected = "INTERNAL_ERROR"
+const ownCodes = new Set([...Object.values(codes), datasource, unexpected])
+
+/** Whether a code is one of surface B itself. */
+export const isTenantCode = (code: string): boolean => ownCodes.has(code)
+
 type Row = Parameters<typeof errorReply>[0]
 
 /** Surface B answers 400 for the 422 of A and C, and 404 for a workflow that cannot run. */
@@ -27,7 +35,7 @@ const statusOf = (status: number, unavailableWorkflow: boolean): number =>
 
 const tenantRow = (row: Row, unavailableWorkflow = false): Row => {
   const status = statusOf(row.status, unavailableWorkflow)
-  const code = codes[status] ?? "INTERNAL_ERROR"
+  const code = row.code === datasource ? datasource : (codes[status] ?? unexpected)
   const preciseDetail = row.code === code ? [] : [{ path: "", code: row.code, message: row.message }]
   return {
     ...row,

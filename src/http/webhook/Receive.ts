@@ -10,7 +10,7 @@ import { type Failure, TimedOut } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
 import { queryFields, queryChallenge } from "../../domain/event/WebhookPayload.js"
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
-import { endedReply } from "../execution/RunReply.js"
+import { endedReply, flowAnswer, runHeaders } from "../execution/RunReply.js"
 import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
 import { tenantErrorReply, tenantFailureReply } from "../tenant/ErrorRows.js"
 import { jsonReply, type RawReply, type RequestHead } from "../Wire.js"
@@ -73,7 +73,9 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
     case "Ended": {
       const { end, eventId } = outcome
       const { id, status } = end
-      const reply = endedReply(end, requestId, now, { "x-svc-event-id": eventId })
+      const headers = { "x-svc-event-id": eventId }
+      const reply =
+        flowAnswer(end, { ...runHeaders(end, requestId), ...headers }) ?? endedReply(end, requestId, now, headers)
       if (status !== "timed_out") return reply
       // With the error's body of this surface.
       return { ...tenantFailureReply(new TimedOut({ executionId: id }), requestId, now), headers: reply.headers }

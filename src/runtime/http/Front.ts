@@ -85,7 +85,7 @@ export const make = Effect.gen(function* () {
         counted(surface, handled, (reply) => returnCallersTrace(request, reply))
 
   return {
-    execute: (request, workflow) => observed("execution", request, surfaces.execute(request, workflow)),
+    execute: (request, called) => observed("execution", request, surfaces.execute(request, called)),
     proxy: (request) => observed("resource", request, surfaces.proxy(request)),
     webhook: (request, address) =>
       Effect.map(surfaces.webhook(request, address), (admission) =>

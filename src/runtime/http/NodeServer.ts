@@ -11,6 +11,7 @@ import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
 import { bodyBytes, headerBytes, headerDeadline, incomingConnections } from "../../domain/Limits.js"
 import { subscriberOf } from "../../http/auth/RefusalCounters.js"
+import { type CalledWorkflow, calledWorkflow } from "../../http/execution/CalledWorkflow.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
 import type { IncomingRequest, RawReply, RawRequest, RecognisedCaller, RequestHead } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
@@ -25,8 +26,8 @@ import { UnreadReplies } from "./UnreadReplies.js"
 import { declaredLength, hasBody, type Recognised, BodyReceiver, takeForBody } from "./BodyReceiver.js"
 
 export interface Handlers {
-  /** `POST …/execute` and `POST …/run`. */
-  readonly execute: (request: RawRequest, workflow: string) => Effect.Effect<RawReply>
+  /** `POST …/execute`, `POST …/run`, and `POST /{flow_name}`. */
+  readonly execute: (request: RawRequest, called: CalledWorkflow) => Effect.Effect<RawReply>
   /** Requests of the proxy, called at their head. */
   readonly proxy: (request: IncomingRequest) => Effect.Effect<RawReply>
   /** Requests of webhooks, called at their head. */
@@ -67,7 +68,6 @@ export interface RunningServer {
   readonly handOver: Effect.Effect<void>
 }
 
-const executePath = /^\/api\/v1\/workflows\/([^/?]+)\/(?:execute|run)(?:\?|$)/
 const webhookPath = /^\/api\/v1\/clients\/([^/?]+)\/webhooks\/([^/?]+)(?:\?|$)/
 const noBody = new Uint8Array(0)
 /** How long a body may send nothing while it is being read. */
@@ -262,19 +262,19 @@ export const serve = (
         gate.onClosed(isAdmitted)
         connections.onClosed(socket)
       })
-      const started = request.method === "POST" ? executePath.exec(target) : null
-      const limit = started !== null ? bodyBytes.execute : bodyBytes.management
-      if (!isAdmitted) return turnAway(request, response, handlers.refused(stopping, headOf(request), started !== null))
+      const head = headOf(request)
+      const called = calledWorkflow(head)
+      const limit = called !== undefined ? bodyBytes.execute : bodyBytes.management
+      if (!isAdmitted) return turnAway(request, response, handlers.refused(stopping, head, called !== undefined))
       const mistake = mistakeIn(request)
       if (mistake !== undefined) {
         const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
-        return turnAway(request, response, handlers.refused(failure, headOf(request), false))
+        return turnAway(request, response, handlers.refused(failure, head, false))
       }
       if (target.startsWith(proxyPrefix)) return pass(request, response, proceed)
       const webhook = webhookPath.exec(target)
       if (webhook !== null)
         return receiveWebhook(request, response, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
-      const head = headOf(request)
       let recognised: RecognisedCaller | undefined
       const reading = {
         limit,
@@ -288,11 +288,12 @@ export const serve = (
       }
       receiving.receive(request, response, reading, (body) => {
         if (!(body instanceof Uint8Array)) {
-          const reply = body._tag === "Refused" ? body.reply : handlers.refused(body.failure, head, started !== null)
+          const reply =
+            body._tag === "Refused" ? body.reply : handlers.refused(body.failure, head, called !== undefined)
           return turnAway(request, response, reply)
         }
         const raw: RawRequest = { ...head, recognised, body }
-        answer(started === null ? handlers.handle(raw) : handlers.execute(raw, started[1] ?? ""), response)
+        answer(called === undefined ? handlers.handle(raw) : handlers.execute(raw, called), response)
       })
     }
 

@@ -6,12 +6,13 @@ import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { make as makeApprovalPages } from "../../http/connect/ApprovalPages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
+import { calledWorkflow } from "../../http/execution/CalledWorkflow.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeWebhooks } from "../../http/webhook/Receive.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
 import type { Contract } from "../../http/operation/Contract.js"
-import { executeContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
+import { executeContract, flowContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
 import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../http/operations/Surfaces.js"
 import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
@@ -40,7 +41,7 @@ export const layer = Layer.effect(
   Surfaces,
   Effect.gen(function* () {
     const pipeline = yield* makePipeline
-    const { execute } = yield* makeExecute
+    const { callFlow, execute } = yield* makeExecute
     const { proxy } = yield* makeProxy
     const { admit: webhook } = yield* makeWebhooks
     const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
@@ -48,13 +49,20 @@ export const layer = Layer.effect(
     const approvalPageAt = yield* makeApprovalPages
     const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
-    const surfaceOf = ({ headers, target }: RequestHead) => {
-      const path = pathOf(target)
-      if (isTenantPath(path)) return tenant
-      return isMeantForTenants(path, headers) && !usual.hasPath(path) ? tenant : usual
+    const surfaceOf = (request: RequestHead) => {
+      const path = pathOf(request.target)
+      const called = calledWorkflow(request)
+      if (isTenantPath(path) || (called !== undefined && "flowName" in called)) return tenant
+      return isMeantForTenants(path, request.headers) && !usual.hasPath(path) ? tenant : usual
     }
 
-    const executed = (request: RawRequest, workflowId: string) =>
+    const flowCalled = (request: RawRequest, flowName: string) =>
+      pipeline.serve(
+        { rules: tenantRules, route: flowContract, params: { flow_name: flowName }, request },
+        (exchange) => callFlow(exchange, request, tenantRules.failureReply)
+      )
+
+    const started = (request: RawRequest, workflowId: string) =>
       pipeline.serve(
         {
           rules: defaultRules,
@@ -95,7 +103,8 @@ export const layer = Layer.effect(
     }
 
     return Surfaces.of({
-      execute: executed,
+      execute: (request, called) =>
+        "flowName" in called ? flowCalled(request, called.flowName) : started(request, called.workflowId),
       proxy: proxied,
       webhook,
       handle: (request) =>

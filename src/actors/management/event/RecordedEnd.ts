@@ -25,10 +25,11 @@ export const makeRecordedEnd = Effect.gen(function* () {
     const event = Option.getOrUndefined(yield* events.get(home, eventId))
     const executionId = event?.deliveries[0]?.executionId ?? null
     if (executionId === null) return undefined
-    const run = Option.getOrUndefined(yield* executions.find(home, executionId as ExecutionId))?.view
-    if (run === undefined) return undefined
-    const { error, id, output, status, workflowVersion: version } = run
-    return isTerminal(status) ? { id, version, status, output, error } : undefined
+    const found = Option.getOrUndefined(yield* executions.find(home, executionId as ExecutionId))
+    if (found === undefined) return undefined
+    const { error, id, output, status, statusReason, workflowVersion: version } = found.view
+    const { answerStatus } = found.record
+    return isTerminal(status) ? { id, version, status, statusReason, output, error, answerStatus } : undefined
   })
 
   return (home: EventHome, eventId: string): Effect.Effect<WebhookEnd> =>

@@ -39,15 +39,19 @@ export interface WebhookPayload {
 }
 
 /** The end of a run, as a sender that waited for it is told. */
-export interface WebhookEnd extends Pick<FinishedRun, "status" | "output" | "error"> {
+export interface WebhookEnd extends Pick<FinishedRun, "status" | "statusReason" | "output" | "error"> {
   readonly id: ExecutionId
   readonly version: number | null
+  /** The status of the answer that a flow says. */
+  readonly answerStatus: number | undefined
 }
 
 /** The same, of a run that this node drove. */
-export const endOf = ({ error, output, run, status }: FinishedRun): WebhookEnd => ({
+export const endOf = ({ answerStatus, error, output, run, status, statusReason }: FinishedRun): WebhookEnd => ({
   id: run.id,
   status,
+  statusReason,
+  answerStatus,
   version: run.record.workflowVersion,
   output,
   error

@@ -41,6 +41,8 @@ export interface StartRequest {
   readonly routeId?: string
   /** The lane that the run occupies. */
   readonly lane?: string
+  /** How long the caller of an Instant run waits, where that is not the tier's ceiling. Milliseconds. */
+  readonly synchronousMillis?: number
   readonly metadata: Json
   readonly callback: { readonly url: string; readonly events: ReadonlyArray<string> | null } | null
   readonly traceparent: string | null

@@ -94,6 +94,8 @@ export interface FinishedRun {
   readonly finishedAt: number
   readonly output: Json
   readonly error: Json
+  /** The status of the answer that a flow says. */
+  readonly answerStatus?: number
   readonly metrics: Json
 }
 

@@ -46,6 +46,16 @@ export class Runnables extends Context.Tag("svc/Runnables")<
       environment: string,
       customer: CustomerId | null
     ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
+    /**
+     * The id of the workflow that a name calls: the customer's own before the organisation's. The result may be one second
+     * old.
+     */
+    readonly named: (
+      organisation: OrganisationId,
+      space: SpaceId,
+      name: string,
+      customer: CustomerId | null
+    ) => Effect.Effect<WorkflowId, NotFound | Unavailable>
     /** The draft as it is now. */
     readonly draft: (
       organisation: OrganisationId,

@@ -60,6 +60,7 @@ const endMembers: RunColumns<Omit<FinishedRun, "run">> = {
   finishedAt: { type: "timestamptz", ended: "column" },
   output: { type: "json", ended: "column" },
   error: { type: "json", ended: "record" },
+  answerStatus: { type: "int", ended: "record" },
   metrics: { type: "json", ended: "record" }
 }
 

@@ -272,6 +272,28 @@ export const layer = Layer.effect(
       return Option.some(makeRunnable(yield* head(organisation, workflow), contentOf(row), null))
     })
 
-    return Runnables.of({ inEnvironment, draft, keepDraft, draftThatRan, stepsOf, version })
+    const ids = yield* makeReadCache<{ readonly id: WorkflowId }>()
+    const named: Runnables["Type"]["named"] = (organisation, space, name, customer) =>
+      Effect.flatMap(
+        ids.get(
+          `${organisation}|${space}|${customer ?? ""}|${name}`,
+          // Not decoded, since a start waits for it.
+          Effect.map(
+            rowsOf(
+              castRows<{ readonly id: WorkflowId }>(
+                sql.unsafe(
+                  `SELECT id FROM workflows WHERE org = $1 AND space = $2 AND name = $3 AND deleted_at IS NULL
+                    AND (customer_id IS NULL OR customer_id = $4) ORDER BY customer_id NULLS LAST LIMIT 1`,
+                  [organisation, space, name, customer]
+                )
+              )
+            ),
+            ([found]) => found
+          )
+        ),
+        (found) => (found === undefined ? notFound() : Effect.succeed(found.id))
+      )
+
+    return Runnables.of({ named, inEnvironment, draft, keepDraft, draftThatRan, stepsOf, version })
   })
 )

@@ -198,12 +198,18 @@ const runBody = (entry, { run, ...context }, step, path, values) => {
   return entry.isLight || entry.isWaiting ? attempt() : run.withPlace(attempt)
 }
 
-/** The error with the step that failed; lines of a step's code are counted in the step. */
+/** Errors that name their step. */
+const placed = new WeakSet()
+
+/** The error with the innermost step that failed; lines of a step's code are counted in the step. */
 const placedError = (thrown, entry, path) => {
   if (!(thrown instanceof Error)) return thrown
   /** @type {any} */
   const cause = thrown
-  if (cause.step === undefined) cause.step = path
+  if (!placed.has(cause)) {
+    placed.add(cause)
+    cause.step = path
+  }
   if (entry.line !== undefined && typeof cause.stack === "string") {
     cause.stack = cause.stack.replace(/workflow\.js:(\d+)/g, (found, line) => {
       const own = Number(line) - entry.line
