@@ -43,6 +43,7 @@ beforeAll(async () => {
     oid: svc.first.organisationId,
     tid: svc.first.customerId,
     workflowId: svc.first.workflowId,
+    flow_name: "greet",
     ctr: "acme-crm",
     path: "contacts"
   })
@@ -123,7 +124,7 @@ const send = async (id: string, headers: { readonly [name: string]: string } = {
   if (example === undefined) throw new Error(`the documents have no example of ${id}`)
   const target = example.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? `{${name}}`)
   assert.notInclude(target, "{", `${id} lacks an id`)
-  const key: object = example.path.startsWith("/api/v1/tenants/")
+  const key: object = /^\/api\/v1\/(?:tenants\/|\{flow_name\}$)/.test(example.path)
     ? { headers: { ...headers, "x-svc-api-key": svc.first.key, "x-svc-space-id": svc.first.spaceId } }
     : { key: svc.first.key, headers }
   const answer = await svc.ask(example.method, target, { body: withIds(example.body), ...key })
@@ -159,6 +160,10 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["tenantReleases.create", "rel"],
   ["tenantReleases.deploy"],
   ["tenantReleases.rollBack"],
+  ["flow.call"],
+  ["tenantWorkflows.create", "wid"],
+  ["tenantWorkflows.update"],
+  ["tenantWorkflows.publish"],
   ["triggers.create", "trg"],
   ["triggers.update"],
   ["triggers.fire"],

@@ -32,6 +32,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
     "apiKeys.update": { name: "Taken" },
     "credentials.store": { connector: "theirs", authMethod: "oauth", credential: { accessToken: "mine" } },
     "credentials.rotate": { credential: { accessToken: "mine" } },
+    "tenantWorkflows.create": { name: "taken", form: "code", code: "export default async () => 1" },
     "tenantEnvironments.create": { name: "Taken", slug: "taken" },
     ...Object.fromEntries(
       ["releases", "tenantReleases"].flatMap((group) =>

@@ -4,6 +4,7 @@ import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 import { releaseEndpoints } from "./releaseEndpoints.js"
+import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
 import { acme } from "./oauthProvider.js"
 import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
@@ -108,13 +109,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
     })
   },
   "GET /api/v1/workflows/:wid": plain,
-  // A key restricted to environments may change drafts, but nothing that all environments share.
-  "PUT /api/v1/workflows/:wid": {
-    body: ({ scope, side, type }) =>
-      type === "environment" && !scope.some(({ ids }) => ids.includes(side.environment))
-        ? { timeoutMs: 1_000 }
-        : { description: "changed" }
-  },
+  "PUT /api/v1/workflows/:wid": changedWorkflow,
   "DELETE /api/v1/workflows/:wid": { uses: newWorkflow },
   "POST /api/v1/workflows/:wid/publish": empty,
   "POST /api/v1/workflows/:wid/archive": { uses: newWorkflow },
@@ -123,6 +118,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/workflows/:wid/diagram.svg": plain,
 
   ...releaseEndpoints,
+  ...tenantEndpoints,
 
   "GET /api/v1/executions": plain,
   "GET /api/v1/executions/:eid": plain,

@@ -11,6 +11,11 @@ export interface Listing {
 
 const ids = ({ body }: Answer): ReadonlyArray<string> => body.data.map(({ id }: { readonly id: string }) => id)
 
+const deployments: Listing = {
+  item: ({ environment }) => environment,
+  itemsOf: ({ body }) => body.data.deployments.map(({ environment }: { readonly environment: string }) => environment)
+}
+
 const listings: { readonly [name: string]: Listing } = {
   "GET /api/v1/connectors": {
     item: ({ connector }) => connector,
@@ -31,10 +36,10 @@ const listings: { readonly [name: string]: Listing } = {
   "GET /api/v1/releases": { item: ({ release }) => release, itemsOf: ids },
   "GET /api/v1/tenants/:tid/releases": { item: ({ release }) => release, itemsOf: ids },
   "GET /api/v1/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },
-  "GET /api/v1/workflows/:wid": {
-    item: ({ environment }) => environment,
-    itemsOf: ({ body }) => body.data.deployments.map(({ environment }: { readonly environment: string }) => environment)
-  },
+  "GET /api/v1/workflows/:wid": deployments,
+  "GET /api/v1/tenants/:tid/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },
+  "GET /api/v1/tenants/:tid/workflows/:wid": deployments,
+  "GET /api/v1/tenants/:tid/executions": { item: ({ execution }) => execution, itemsOf: ids },
   "GET /api/v1/tenants/:tid/events": { item: ({ event }) => event, itemsOf: ids },
   "GET /api/v1/tenants/:tid/dlq": { item: ({ deadLetter }) => deadLetter, itemsOf: ids },
   "GET /api/v1/tenants/:tid/credentials": { item: ({ credential }) => credential, itemsOf: ids }

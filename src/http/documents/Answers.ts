@@ -103,10 +103,11 @@ const errorOrFlowAnswer = (status: string, name: string): Json => ({
   }
 })
 
-const flowsAnswer: Json = {
+const flowsAnswer = (operation: Contract): Json => ({
   description: "What the flow's response says, with its status.",
+  headers: headerReferences(successHeaders(operation, "200", false)),
   content: { "application/json": { schema: {} } }
-}
+})
 
 const unexpectedErrorAnswer = (answers: JsonObject): JsonObject => {
   const unavailable = nameOf(schemaOf(answers["503"]))
@@ -155,6 +156,6 @@ export const answersOf = (source: Json | undefined, operation: Contract, schemas
   return {
     ...Object.fromEntries(described),
     ...(isProxy(operation) ? { "2XX": providersAnswer, default: providersAnswer } : {}),
-    ...(hasOwnAnswers(operation) ? { default: flowsAnswer } : {})
+    ...(hasOwnAnswers(operation) ? { default: flowsAnswer(operation) } : {})
   }
 }

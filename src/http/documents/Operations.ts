@@ -122,6 +122,8 @@ export const tagDescriptions: { readonly [group: string]: string } = {
   run: "Starting runs of workflows, from surface C.",
   flow: "Flows, called by their names.",
   proxy: "A provider's own API, called through a customer's connection.",
+  tenantWorkflows: "A tenant's own flows, and those of the organisation, which are read.",
+  tenantExecutions: "Runs for a tenant.",
   credentials: "A tenant's stored credentials; each belongs to one connection.",
   tenantEnvironments: "Where versions are deployed for a tenant.",
   tenantReleases: "Versions of several workflows that are deployed together for a tenant.",

@@ -11,10 +11,12 @@ interface ForTenants extends Partial<Omit<Words, "summary">>, Pick<Words, "summa
   readonly sharing?: Contract["sharing"]
   /** The record of its body is the tenant's: the tenant is the member `customerId`, which the body of the others has. */
   readonly isOwned?: boolean
+  /** What a call asks for besides. */
+  readonly adapt?: (call: AnyCall) => AnyCall
 }
 
 const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): Operation<R | Tenants> => {
-  const { body, isOwned = false, query, sharing, ...words } = change
+  const { adapt = (call) => call, body, isOwned = false, query, sharing, ...words } = change
   const path = source.path.replace("/api/v1/", "/api/v1/tenants/:tid/")
   return {
     ...source,
@@ -28,7 +30,7 @@ const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): 
       return Effect.flatMap(find(context, call.path.tid), (customer) => {
         // What all customers share is read for the tenant, not changed.
         context.caller = { ...context.caller, customers: new Set([customer]), isForCustomers: true }
-        return run(isOwned ? { ...call, body: { ...call.body, customerId: customer } } : call)
+        return run(adapt(isOwned ? { ...call, body: { ...call.body, customerId: customer } } : call))
       })
     })
   }

@@ -5,6 +5,7 @@ import { ExecutionDetail, ExecutionView, ListedStep, LogLine } from "../../domai
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
+import { forTenants } from "../operation/ForTenants.js"
 import { operation, operationsOf } from "../operation/Operation.js"
 import { listParams } from "../../actors/management/Pages.js"
 import { strictPayload } from "../PayloadSchema.js"
@@ -165,3 +166,17 @@ export const executionsOperations = [
     use: (history, { context, path }) => history.blob(context, path.eid, path.id)
   })
 ] as const
+
+/** The operations of the group `tenantExecutions`: those of one customer, on surface B. */
+export const tenantExecutionOperations = forTenants("tenantExecutions", executionsOperations, {
+  list: {
+    summary: "List a tenant's executions",
+    description: "Lists the runs for the tenant that the key reaches, newest first.",
+    query: ExecutionList.omit("customer_id")
+  },
+  get: {
+    summary: "Read an execution of a tenant",
+    description: "Reads the record of a run for the tenant, with input, output and error of each step."
+  },
+  cancel: { summary: "Cancel an execution of a tenant" }
+})

@@ -14,7 +14,7 @@ import { customersOperations } from "./Customers.js"
 import { deadLettersOperations, tenantDeadLetterOperations } from "./DeadLetters.js"
 import { environmentsOperations, tenantEnvironmentOperations } from "./release/Environments.js"
 import { eventsOperations, tenantEventOperations } from "./Events.js"
-import { executionsOperations } from "./Executions.js"
+import { executionsOperations, tenantExecutionOperations } from "./Executions.js"
 import { installationsOperations } from "./Installations.js"
 import { notificationsOperations } from "./Notifications.js"
 import { organisationsOperations, workspacesOperations } from "./Organisations.js"
@@ -24,13 +24,15 @@ import { secretsOperations } from "./Secrets.js"
 import { triggersOperations } from "./Triggers.js"
 import { usersOperations, rolesOperations } from "./Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
-import { workflowsOperations } from "./Workflows.js"
+import { tenantWorkflowOperations, workflowsOperations } from "./Workflows.js"
 
 /** Surface A: starting runs, and the proxy. Routes of their own serve both. */
 export const surfaceA = [executeContract, ...proxyContracts]
 
 /** Surface B, for low-code tools; its tenants are the organisation's customers. */
 export const surfaceB = [
+  ...tenantWorkflowOperations,
+  ...tenantExecutionOperations,
   ...tenantEnvironmentOperations,
   ...tenantReleaseOperations,
   ...credentialsOperations,

@@ -3,7 +3,9 @@ import { HttpApiSchema } from "@effect/platform"
 import { maxVersionsShown } from "../../actors/management/workflow/WorkflowRecords.js"
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
+import { Trigger } from "../../domain/trigger/Trigger.js"
 import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
+import { forTenants } from "../operation/ForTenants.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Counter } from "../../domain/Scalars.js"
@@ -16,13 +18,21 @@ import { Publication } from "../../actors/management/workflow/WorkflowPublisher.
 /** The number of a version in a path. */
 const VersionNumber = Schema.String.annotations({ jsonSchema: { type: "integer", minimum: 1 } })
 
-const WorkflowView = Schema.Struct({ ...Workflow.View.fields, diagram: Schema.optional(Json) }).annotations({
-  identifier: "Workflow"
+const WorkflowTrigger = Trigger.View.pipe(Schema.pick("id", "name", "type", "status", "customerId")).annotations({
+  identifier: "WorkflowTrigger"
 })
+
+const WorkflowView = Schema.Struct({
+  ...Workflow.View.fields,
+  diagram: Schema.optional(Json),
+  triggers: Schema.optional(Schema.Array(WorkflowTrigger)).annotations({
+    description: "With `include=triggers`, and for tenants always: the triggers whose routes lead to it."
+  })
+}).annotations({ identifier: "Workflow" })
 
 /** A workflow in a list, without members that can be large. */
 const WorkflowSummary = WorkflowView.pipe(
-  Schema.omit("draft", "versions", "deployments", "diagram", "warnings", "inputContract", "outputContract")
+  Schema.omit("draft", "versions", "deployments", "diagram", "triggers", "warnings", "inputContract", "outputContract")
 ).annotations({ identifier: "WorkflowSummary" })
 
 const Diff = Schema.Struct({
@@ -102,7 +112,7 @@ export const workflowsOperations = [
     permit: "workflows:read",
     scoped: { workflow: "path", environment: "list" },
     use: (workflows, { context, path, query }) =>
-      workflows.get(context, path.wid, { diagram: query.include?.split(",").includes("diagram") ?? false })
+      workflows.get(context, path.wid, { include: new Set(query.include?.split(",")) })
   }),
   ofWorkflows({
     name: "workflows.update",
@@ -205,3 +215,30 @@ export const workflowsOperations = [
       })
   })
 ] as const
+
+/** The operations of the group `tenantWorkflows`: those of one customer, on surface B. */
+export const tenantWorkflowOperations = forTenants("tenantWorkflows", workflowsOperations, {
+  list: {
+    summary: "List a tenant's flows",
+    description: "Lists the tenant's own workflows and the organisation's without their code, newest first.",
+    query: WorkflowList.omit("customer_id")
+  },
+  create: {
+    summary: "Create a flow of a tenant",
+    description: "Creates a workflow with a draft, which only this tenant's runs use.",
+    body: strictPayload(CreateWorkflow.omit("customerId").annotations({ identifier: "CreateTenantWorkflow" })),
+    isOwned: true
+  },
+  get: {
+    summary: "Read a flow of a tenant",
+    description:
+      "Reads a workflow of the tenant or of the organisation with its draft, its versions, its triggers, and where it is deployed for the tenant.",
+    adapt: (call) => ({ ...call, query: { include: `triggers,${call.query.include ?? ""}` } })
+  },
+  update: {
+    summary: "Change a flow of a tenant",
+    description: "Changes the members that are sent; the others stay. A workflow of the organisation is only read here."
+  },
+  publish: { summary: "Publish a flow of a tenant" },
+  archive: { summary: "Archive a flow of a tenant" }
+})

@@ -42,9 +42,7 @@ const types: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", 
 
 /** A publication takes effect in several environments. */
 const environmentsOf = (route: Route, side: Side) =>
-  nameOf(route) === "POST /api/v1/workflows/:wid/publish" && side === inside
-    ? ["live", "test"]
-    : ofSide.environment(side)
+  route.path.endsWith("/workflows/:wid/publish") && side === inside ? ["live", "test"] : ofSide.environment(side)
 
 const scopeOf = (type: ScopeType, side: Side): Scope => [{ type, ids: ofSide[type](side) }]
 

@@ -3,8 +3,9 @@
  * workflows and environments are. Its runs reach every connection and secret, so that a key narrowed to some of these
  * neither reads nor changes triggers.
  */
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { type Failure, type Forbidden, NotFound } from "../../../domain/Failure.js"
+import type { WorkflowId } from "../../../domain/Ids.js"
 import { type Trigger, type SubscriptionState } from "../../../domain/trigger/Trigger.js"
 import { shownState } from "../../../domain/trigger/Subscription.js"
 import { type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
@@ -36,6 +37,25 @@ export const triggerListFilter = (caller: Principal): ReadonlyArray<MemberFilter
     const among = scopedIds(caller, type)
     return among === undefined ? [] : [{ member, part: "items" as const, among }]
   })
+
+/** Triggers that a workflow's view shows. */
+const maxTriggersShown = 200
+
+/** The triggers whose routes lead to a workflow, newest first, without what only those see who may read triggers. */
+export const triggersOf = (tx: Tx, caller: Principal, workflowId: WorkflowId) =>
+  Effect.map(
+    tx.triggers.list({
+      where: {
+        deletedAt: null,
+        spaceId: caller.spaceId,
+        ...(caller.customers === "all" ? {} : { customerId: [null, ...caller.customers] })
+      },
+      some: [{ member: "workflowIds", part: "items", among: [workflowId] }],
+      only: triggerListFilter(caller),
+      limit: maxTriggersShown
+    }),
+    (found) => found.map((trigger) => Struct.pick(trigger, "id", "name", "type", "status", "customerId"))
+  )
 
 /** The trigger with this id, if the caller's key reaches it. `lock`: locks the row until the transaction ends. */
 export const findTrigger = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Trigger, Failure> => {

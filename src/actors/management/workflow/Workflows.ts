@@ -14,6 +14,7 @@ import { Changes } from "../Changes.js"
 import { sharedListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
+import { triggersOf } from "../trigger/TriggerRecords.js"
 import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findVersion, findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
@@ -68,12 +69,14 @@ const make = Effect.gen(function* () {
       return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
     })
 
-  const get = (context: CallContext, id: string, { diagram }: { readonly diagram: boolean }) =>
-    read(context, (tx) =>
-      Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) =>
-        readWorkflowView(tx, context.caller, workflow, diagram)
-      )
-    )
+  /** `include`: `diagram`, and `triggers`: those that lead to it. */
+  const get = (context: CallContext, id: string, { include }: { readonly include: ReadonlySet<string> }) =>
+    read(context, function* (tx) {
+      const { caller } = context
+      const workflow = yield* findWorkflow(tx, caller, id)
+      const view = yield* readWorkflowView(tx, caller, workflow, include.has("diagram"))
+      return include.has("triggers") ? { ...view, triggers: yield* triggersOf(tx, caller, workflow.id) } : view
+    })
 
   const remove = (context: CallContext, id: string) =>
     change(context, function* (tx) {
