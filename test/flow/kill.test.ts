@@ -59,6 +59,20 @@ const flow = {
   }
 }
 
+/** Three calls, of which two wait for an approval, and a notification. */
+const askingFlow = {
+  steps: [
+    post("first", "0"),
+    { name: "tell", type: "notification", config: { channel: "in_app", body: "{{steps.first.output}}" } },
+    { name: "sign", type: "approval", config: { approvers: ["ada@example.com"], message: "Go on with {{input.n}}?" } },
+    post("second", "1"),
+    post("third", "2")
+  ],
+  response: { success: { body: "{{steps.first.output}} {{steps.second.output}} {{steps.third.output}}" } }
+}
+/** Of so many runs one asks. */
+const askingRuns = 10
+
 describe("A run that was accepted", () => {
   const place = makeDataDirectory()
   const { dataDir } = place
@@ -95,7 +109,8 @@ describe("A run that was accepted", () => {
     )
     workflows = [
       code,
-      await client.workflow("three_steps", "standard", "", { form: "steps", code: undefined, spec: flow })
+      await client.workflow("three_steps", "standard", "", { form: "steps", code: undefined, spec: flow }),
+      await client.workflow("three_asked", "long", "", { form: "steps", code: undefined, spec: askingFlow })
     ]
     current.kill("SIGTERM")
     await current.ended
@@ -106,6 +121,12 @@ describe("A run that was accepted", () => {
     await systems.close()
     place.remove()
   }, 60_000)
+
+  const killAndRestart = async () => {
+    current.kill("SIGKILL")
+    await current.ended
+    await restart(undefined)
+  }
 
   let killed = 0
 
@@ -127,13 +148,27 @@ describe("A run that was accepted", () => {
     return go()
   }
 
+  /** Approves whatever is asked, again if it is not known whether a decision was stored. */
+  const approve = async (stopped: () => boolean) => {
+    while (!stopped()) {
+      const open = await client.call("GET", "/api/v1/approvals?status=open&page_size=200").catch(() => undefined)
+      for (const { executionId, id } of open?.body?.data ?? []) {
+        const body = { decision: "approve", actor: "ada@example.com" }
+        await client.call("POST", `/api/v1/executions/${executionId}/approvals/${id}`, body).catch(() => undefined)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 250))
+    }
+  }
+
   /** Repeats the start of run `n` until it is acknowledged. Each start has the same key, so that it is the same run. */
   const start = (n: number) =>
     eventually(
       async () => {
         try {
           const input = { n, url: systems.url, list: [2] }
-          const answer = await client.run(workflows[n % 2] ?? "", input, { "idempotency-key": `run-${n}` })
+          const answer = await client.run(workflows[n % askingRuns === 0 ? 2 : n % 2] ?? "", input, {
+            "idempotency-key": `run-${n}`
+          })
           return answer.status === 202 ? String(answer.body.executionId) : undefined
         } catch {
           return undefined
@@ -149,6 +184,7 @@ describe("A run that was accepted", () => {
       let acknowledged = 0
       let stopped = false
       const alive = keepAlive(() => stopped)
+      const approving = approve(() => stopped)
       const ids: Array<string> = []
       const isEnough = () => acknowledged >= runs && killed >= kills
       const caller = async () => {
@@ -191,6 +227,16 @@ describe("A run that was accepted", () => {
       )
       assert.strictEqual(ended.length, acknowledged, "a run started twice for one key")
 
+      const { rows: asked } = await database.query<{ asking: string; told: string; decided: string; audited: string }>(
+        `SELECT (SELECT count(*) FROM executions WHERE workflow_id = $1) AS asking,
+          (SELECT count(DISTINCT execution_id) FROM approvals WHERE status = 'approved') AS decided,
+          (SELECT count(*) FROM notifications WHERE source->>'type' = 'execution') AS told,
+          (SELECT count(*) FROM audit_entries WHERE action = 'approval.decide' AND outcome = 'success') AS audited`,
+        [workflows[2]]
+      )
+      const count = String(Math.ceil(acknowledged / askingRuns))
+      assert.deepStrictEqual(asked, [{ asking: count, decided: count, told: count, audited: count }])
+
       // A call is completed when its result is in the journal: it must not be sent after that commit.
       const { rows: journal } = await database.query<{ id: string; call: number; place: string | null; at: Date }>(
         "SELECT id, call, place, at FROM journal WHERE kind IN (1, 4, 5, 6)"
@@ -218,8 +264,24 @@ describe("A run that was accepted", () => {
       stopped = true
       current.kill("SIGTERM")
       await Promise.race([alive, current.ended])
+      await approving
       await restart(undefined)
     },
     long ? 3_600_000 : 300_000
   )
+
+  it("keeps its open approval over a kill, and goes on by a decision after which the process is killed", async () => {
+    const { body } = await client.run(workflows[2] ?? "", { n: 0, url: systems.url })
+    const open = async () =>
+      (await client.call("GET", `/api/v1/approvals?execution_id=${body.executionId}`)).body.data[0]
+    const asked = await eventually(open, (one) => one !== undefined)
+    await killAndRestart()
+    assert.deepInclude(await open(), { id: asked.id, status: "open" })
+    const path = `/api/v1/executions/${body.executionId}/approvals/${asked.id}`
+    const decided = await client.call("POST", path, { decision: "reject", comment: "no", actor: "ada@example.com" })
+    assert.strictEqual(decided.status, 200)
+    await killAndRestart()
+    assert.strictEqual((await client.call("POST", path, { decision: "approve", actor: "ada@example.com" })).status, 409)
+    assert.deepInclude((await client.ended(body.executionId, 30_000)).error, { code: "APPROVAL_REJECTED" })
+  }, 120_000)
 })

@@ -46,6 +46,8 @@ export interface FlowUses {
     readonly action: string
     readonly version: number | null
   }>
+  /** People whom steps ask. */
+  readonly people: ReadonlyArray<{ readonly path: string; readonly name: string }>
   /** It has code, which not every organisation may write. */
   readonly hasCode: boolean
 }
@@ -55,10 +57,13 @@ export const flowUses = (document: Json, types = stepTypes): FlowUses =>
   Either.match(
     Either.flatMap(decode(document), (spec) => flowOf(spec, types)),
     {
-      onLeft: () => ({ actions: [], hasCode: false }),
+      onLeft: () => ({ actions: [], people: [], hasCode: false }),
       onRight: ({ nodes }) => ({
         actions: nodes.flatMap(({ shape }) =>
           shape.actions.map(({ action, connector, version = null }) => ({ connector, action, version }))
+        ),
+        people: nodes.flatMap(({ path, shape }) =>
+          (shape.people ?? []).map((one) => ({ ...one, path: `${path}.${one.path}` }))
         ),
         hasCode: nodes.some(({ shape }) => shape.code !== undefined)
       })

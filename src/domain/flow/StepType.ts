@@ -66,6 +66,8 @@ export interface StepShape {
   readonly expressions: ReadonlyArray<ExpressionPlace>
   readonly actions: ReadonlyArray<StepAction>
   readonly code?: StepCode
+  /** People whom it names by address, id or role, with the places of the names. */
+  readonly people?: ReadonlyArray<{ readonly path: string; readonly name: string }>
   /** Siblings that a branch may skip, with the places of their names: they wait for this step. */
   readonly skips?: ReadonlyArray<{ readonly path: string; readonly name: string }>
   /** It may take longer than a Standard run: the flow runs as Long. */

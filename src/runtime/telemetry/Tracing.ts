@@ -26,10 +26,10 @@ export const returnCallersTrace = (request: RequestHead, reply: RawReply): RawRe
   return traceparent !== undefined && valid.test(traceparent) ? returned(reply, traceparent) : reply
 }
 
-/** The path without secrets: the link of a connect session is one, and providers have tokens in their paths. */
+/** The path without secrets: links of mails and connect sessions are some, and providers have tokens in their paths. */
 const shownPath = (target: string) =>
   pathOf(target)
-    .replace(/^\/connect\/.*/, "/connect/:link")
+    .replace(/^\/(connect|approve|mail\/confirm)\/.*/, "/$1/:link")
     .replace(/^\/api\/v1\/proxy\/.*/, "/api/v1/proxy/:path")
 
 /** With a collector: runs the request in a span, of the caller's trace if it sends one. */

@@ -9,6 +9,7 @@ import type { JsonObject } from "../../../domain/Json.js"
 import { Computations, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
 import type { Principal } from "../Caller.js"
+import { makeFlowPeople } from "./FlowPeople.js"
 import { codeRefusal } from "./WorkflowAuthor.js"
 
 /** The refusal of steps with these mistakes. */
@@ -29,6 +30,7 @@ const costlySteps = (error: TooCostly) => Effect.fail(stepsRefusal([{ ...tooCost
 export const makeFlowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const connectors = yield* Connectors
+  const warnOfPeople = yield* makeFlowPeople
 
   /** The connector that a flow names, with the versions of its actions that can be called. */
   const findKnown = Effect.fnUntraced(function* (organisation: OrganisationId, name: string, uses: FlowUses) {
@@ -66,6 +68,8 @@ export const makeFlowCompiler = Effect.gen(function* () {
     yield* refuseWith(uses.hasCode ? codeRefusal(caller) : undefined)
     const request = { name, spec, connectors: yield* findAll(organisationId, uses) }
     const compiled = yield* Effect.catchTag(compute("compileFlow", organisationId, request), "TooCostly", costlySteps)
-    return compiled.ok ? compiled.value : yield* stepsRefusal(compiled.mistakes)
+    if (!compiled.ok) return yield* stepsRefusal(compiled.mistakes)
+    const { warnings } = compiled.value
+    return { ...compiled.value, warnings: [...warnings, ...(yield* warnOfPeople(organisationId, uses))] }
   })
 })

@@ -21,7 +21,12 @@ import { codeRefusal } from "./WorkflowAuthor.js"
 /** What is stored of an analysis. `at`: the member of the request. */
 const contentOf = (
   at: string,
-  { bindings, diagram, script, warnings }: WorkflowAnalysis,
+  {
+    bindings,
+    diagram,
+    script,
+    warnings
+  }: Omit<WorkflowAnalysis, "warnings"> & { readonly warnings: ReadonlyArray<object> },
   waits: boolean
 ): Effect.Effect<CompiledContent, ValidationFailed> =>
   findUnstorable({ bindings, diagram, warnings }) === undefined

@@ -27,6 +27,9 @@ export const approval = defineStep({
       { path: "config.message", value: config.message },
       { path: "config.approvers", value: [...config.approvers] }
     ],
+    people: config.approvers.flatMap((name, at) =>
+      name.includes("{{") ? [] : [{ path: `config.approvers[${at}]`, name }]
+    ),
     script: (writer) => ({
       method: "approval",
       args: [writer.literal({ ...config, approvers: [...config.approvers] })]
