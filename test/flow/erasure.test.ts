@@ -125,7 +125,10 @@ const furnish = async (name: string): Promise<string> => {
   })
   await ask("POST", `/api/v1/workflows/${own}/execute`, { input: { note: `canary ${name}` } }, acting)
   await ask("POST", `/api/v1/workflows/${own}/execute`, { input: {}, draft: true }, acting)
-  const long = (await workflow("await new Promise((done) => setTimeout(done, 3_600_000))", "long", null)).body.data.id
+  const waits =
+    "await Promise.all([svc.approval({ approvers: ['a@b.example'], message: String(ctx.input.note) })," +
+    "new Promise((done) => setTimeout(done, 3_600_000))])"
+  const long = (await workflow(waits, "long", null)).body.data.id
   await ask("POST", `/api/v1/workflows/${long}/publish`, {})
   await ask("POST", `/api/v1/workflows/${long}/execute`, { input: { note: `canary ${name}` } }, acting)
   const failing = (await workflow("throw new Error('no')", "standard", id)).body.data.id
@@ -151,7 +154,7 @@ const furnish = async (name: string): Promise<string> => {
   await eventually(
     () => rowsWith(id),
     (found) =>
-      ["executions", "runs", "deliveries", "events", "event_records", "dead_letters"].every((table) =>
+      ["approvals", "executions", "runs", "deliveries", "events", "event_records", "dead_letters"].every((table) =>
         found.has(table)
       ) && !found.has("domain_events"),
     20_000

@@ -29,6 +29,7 @@ describe("ids of another organisation are answered like unknown ids", () => {
   const bodies: { readonly [endpoint: string]: unknown } = {
     "customers.update": { name: "Taken" },
     "workflows.update": { description: "mine now" },
+    "approvals.decide": { decision: "approve", actor: "ada@example.com" },
     "apiKeys.update": { name: "Taken" },
     "credentials.store": { connector: "theirs", authMethod: "oauth", credential: { accessToken: "mine" } },
     "credentials.rotate": { credential: { accessToken: "mine" } },

@@ -3,6 +3,7 @@ import type { Route } from "../../src/http/pipeline/Routes.js"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
+import { runEndpoints } from "./runEndpoints.js"
 import { releaseEndpoints } from "./releaseEndpoints.js"
 import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
 import { acme } from "./oauthProvider.js"
@@ -120,20 +121,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   ...releaseEndpoints,
   ...tenantEndpoints,
 
-  "GET /api/v1/executions": plain,
-  "GET /api/v1/executions/:eid": plain,
-  "POST /api/v1/executions/:eid/cancel": { uses: ({ side, world }) => world.standardRun(side, true) },
-  "POST /api/v1/executions/:eid/rerun": { ...empty, uses: ({ side, world }) => world.standardRun(side, false) },
-  "GET /api/v1/approvals": plain,
-  "POST /api/v1/executions/:eid/approvals/:apv": {
-    body: () => ({ decision: "approve", actor: "ada@example.com" }),
-    uses: ({ side, world }) => world.openApproval(side)
-  },
-  "GET /api/v1/executions/:eid/fixtures": plain,
-  "GET /api/v1/executions/:eid/steps": plain,
-  "GET /api/v1/executions/:eid/diagram.svg": plain,
-  "GET /api/v1/executions/:eid/logs": plain,
-  "GET /api/v1/executions/:eid/blobs/:id": plain,
+  ...runEndpoints,
 
   "GET /api/v1/api-keys": plain,
   "POST /api/v1/api-keys": {
