@@ -63,7 +63,7 @@ export const makeApprovalCalls = Effect.gen(function* () {
           id: identifiers.next("apv"),
           run,
           key,
-          name: asked.name ?? place?.slice(0, place.lastIndexOf("|")) ?? "approval",
+          name: asked.name ?? place?.replace(/\|\d+$/, "") ?? "approval",
           message: asked.message,
           approvers: [...new Set(asked.approvers)],
           onExpire: asked.onExpire ?? "reject",

@@ -16,7 +16,7 @@ export interface HostRequest {
   readonly args: ReadonlyArray<Json>
   /** The number of earlier calls of this name in the run, at every repetition the same. */
   readonly nth: number
-  /** The path of its step with its number there: `sync[3].send|0`. */
+  /** The path of its step, `sync[3].send`, with its number there, `|0`, unless the call is the step itself. */
   readonly place: string | undefined
   /** The call's idempotency key, the same at every repetition; sent to receivers that accept one. */
   readonly key: string
