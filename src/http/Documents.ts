@@ -61,6 +61,8 @@ const version = "1"
 
 const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 
+const list = (value: Json | undefined): ReadonlyArray<Json> => (value !== undefined && isList(value) ? value : [])
+
 const keySchemes = {
   bearer: { type: "http", scheme: "bearer", description: "Authorization: Bearer svk_live_…" },
   apiKey: { type: "apiKey", in: "header", name: "x-svc-api-key", description: "the same key in a header of its own" }
@@ -79,8 +81,8 @@ const spaceScheme = {
 const isOfTenants = (path: string): boolean => isTenantPath(path) || path === "/api/v1/{flow_name}"
 
 /** Only surface B takes a workspace in a header. */
-const securitySchemesOf = (paths: ReadonlyArray<string>) =>
-  paths.some(isOfTenants) ? { ...keySchemes, ...spaceScheme } : keySchemes
+const securitySchemesOf = (paths: ReadonlyArray<string>, isForTenants: typeof isOfTenants) =>
+  paths.some(isForTenants) ? { ...keySchemes, ...spaceScheme } : keySchemes
 
 const security = [{ bearer: [] }, { apiKey: [] }]
 
@@ -88,8 +90,8 @@ const security = [{ bearer: [] }, { apiKey: [] }]
 const applyTenantSecurity = (operation: Json): Json =>
   isObject(operation) ? { ...operation, security: [{ apiKey: [], space: [] }] } : operation
 
-const applySurfaceSecurity = (path: string, item: Json): Json =>
-  isOfTenants(path) && isObject(item)
+const applySurfaceSecurity = (path: string, item: Json, isForTenants: typeof isOfTenants): Json =>
+  isForTenants(path) && isObject(item)
     ? Object.fromEntries(Object.entries(item).map(([method, operation]) => [method, applyTenantSecurity(operation)]))
     : item
 
@@ -120,7 +122,8 @@ const license = { name: "Apache-2.0", identifier: "Apache-2.0" }
 
 /** Completes the library's document and adds the security schemes of its surface. */
 const transformDocument =
-  (description: string, operations: ReadonlyArray<Contract>) => (spec: Record<string, unknown>) => {
+  (description: string, operations: ReadonlyArray<Contract>, isForTenants = isOfTenants) =>
+  (spec: Record<string, unknown>) => {
     // A document is plain JSON.
     const cleaned = removeLibraryErrors(JSON.parse(JSON.stringify(spec)))
     const { components, info, paths = {}, ...rest } = completeDocument(isObject(cleaned) ? cleaned : {}, operations)
@@ -129,16 +132,19 @@ const transformDocument =
       info: { ...members(info), description, license, contact },
       servers,
       paths: Object.fromEntries(
-        Object.entries(members(paths)).map(([path, item]) => [path, applySurfaceSecurity(path, item)])
+        Object.entries(members(paths)).map(([path, item]) => [path, applySurfaceSecurity(path, item, isForTenants)])
       ),
       security,
-      components: { ...members(components), securitySchemes: securitySchemesOf(Object.keys(members(paths))) }
+      components: {
+        ...members(components),
+        securitySchemes: securitySchemesOf(Object.keys(members(paths)), isForTenants)
+      }
     }
   }
 
 const withReceiver = ({ paths, tags, ...document }: JsonObject): JsonObject => ({
   ...document,
-  tags: [...(isList(tags) ? tags : []), receiverTag],
+  tags: [...list(tags), receiverTag],
   paths: { ...members(paths), ...receiverPaths }
 })
 
@@ -148,15 +154,18 @@ const surfaceA = HttpApi.make("svc-a")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, transformDocument("Starts workflows and calls providers.", Surfaces.surfaceA))
 
+const operationsOfB = [...Surfaces.surfaceBStart, ...Surfaces.surfaceB, ...Surfaces.sharedOperations]
+
 const surfaceB = HttpApi.make("svc-b")
-  .addHttpApi(surfaceApi("tenant", [...Surfaces.surfaceBStart, ...Surfaces.surfaceB], TenantFailures))
+  .addHttpApi(surfaceApi("tenant", operationsOfB, TenantFailures))
   .annotate(OpenApi.Title, "svc, surface B: tenants")
   .annotate(OpenApi.Version, version)
   .annotate(OpenApi.Transform, (spec: Record<string, unknown>) =>
     withReceiver(
       transformDocument(
         "Flows by their names, the tenants of an organisation, as low-code tools speak to them, and the receiver of webhooks.",
-        [...Surfaces.surfaceBStart, ...Surfaces.surfaceB]
+        operationsOfB,
+        () => true
       )(spec)
     )
   )
@@ -189,7 +198,7 @@ const uniteDocuments = (spec: Record<string, unknown>) => {
     info: { ...members(documents[0]?.["info"]), title: "svc", description: "Everything that svc offers over HTTP." },
     servers,
     security,
-    tags: documents.flatMap(({ tags }) => tags ?? []),
+    tags: [...new Map(documents.flatMap(({ tags }) => list(tags)).map((tag) => [members(tag)["name"], tag])).values()],
     paths: merge(({ paths }) => paths),
     webhooks: merge(({ webhooks }) => webhooks),
     components: {

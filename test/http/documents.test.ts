@@ -18,7 +18,14 @@ import { type ErrorBody, failureReply } from "../../src/http/ErrorRows.js"
 import { tenantFailureReply } from "../../src/http/tenant/ErrorRows.js"
 import type { Running } from "../support/InProcess.js"
 import { startShared } from "../support/SharedService.js"
-import { surfaceA, surfaceB, surfaceBStart, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
+import {
+  sharedOperations,
+  surfaceA,
+  surfaceB,
+  surfaceBStart,
+  surfaceC,
+  surfaceCStart
+} from "../../src/http/operations/Surfaces.js"
 
 let svc: Running
 let documents: { readonly [name: string]: any } // oxlint-disable-line typescript/no-explicit-any
@@ -43,7 +50,7 @@ const receiver = "/api/v1/clients/{client}/webhooks/{webhook}"
 const inDocument = ({ path }: Route) => path.replace(/:(\w+)/g, "{$1}")
 const surfaces: ReadonlyArray<readonly [string, ReadonlyArray<Route>]> = [
   ["a", surfaceA],
-  ["b", [...surfaceBStart, ...surfaceB]],
+  ["b", [...surfaceBStart, ...surfaceB, ...sharedOperations]],
   ["c", [...surfaceC, ...surfaceCStart]],
   ["all", [...surfaceA, ...surfaceBStart, ...surfaceB, ...surfaceC, ...surfaceCStart]]
 ]
@@ -92,7 +99,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
     assert.deepInclude(document.components.securitySchemes.apiKey, { in: "header", name: "x-svc-api-key" })
     for (const [path, item] of Object.entries<object>(document.paths)) {
       for (const { responses, security } of Object.values(item)) {
-        if (isOfTenants(path)) {
+        if (isOfTenants(path) || (name === "b" && path !== receiver)) {
           assert.deepStrictEqual(security, [{ apiKey: [], space: [] }], "a flow's own token is no key")
           assert.notProperty(responses, "422")
         } else if (path === receiver) assert.deepStrictEqual(security, [], "senders of webhooks have no key")
@@ -113,7 +120,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
           const { properties, required } = document.components.schemas[$ref.replace("#/components/schemas/", "")]
           assert.deepStrictEqual(properties.statusCode.enum, [Number(status)])
           const members = ["code", "statusCode", "message", "requestId", "retryable", "details"]
-          const isTenant = path === receiver || isOfTenants(path)
+          const isTenant = name === "b" || path === receiver || isOfTenants(path)
           const own = isTenant ? ["isCustomAuthError", "step", "datasourceDebug"] : []
           const always = { 408: ["executionId"], 502: ["provider"], 504: ["provider"] }[status] ?? []
           assert.deepStrictEqual(required, [...members, ...own, ...always])

@@ -3,7 +3,7 @@
  * with keys of others, narrowed, unpermitted, revoked and Test keys. A tenant's flows and executions.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { surfaceB, surfaceC } from "../../src/http/operations/Surfaces.js"
+import { sharedOperations, surfaceB, surfaceC } from "../../src/http/operations/Surfaces.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
 import { makeKey, makeScopedKey } from "../support/keys.js"
 
@@ -121,6 +121,24 @@ describe.each(twins)("%s", (_, { example, method, path, permit, twin }) => {
       const body = isOwned ? { ...Object(example), customerId: svc.first.customerId } : example
       const answer = await send(filled(twin.path), body, key, { "x-end-org-id": svc.first.customerId })
       assert.deepStrictEqual(verdict, verdictOf(answer), `${kind}: ${answer.text}`)
+    }
+  })
+})
+
+it("connectors, quota, configuration, notifications and organisations are shared with surface C", () => {
+  assert.lengthOf(sharedOperations, 11)
+})
+
+describe.each(sharedOperations.map((one) => [`${one.method} ${one.path}`, one] as const))("%s", (_, route) => {
+  it("answers requests with the headers of surface B in its form, and all others in that of C", async () => {
+    const { example, method, path } = route
+    for (const kind of ["unpermitted", "revoked", "test"]) {
+      const key = keys[kind] ?? ""
+      const body = example === undefined ? {} : { body: example }
+      const ofB = await svc.ask(method, path, { ...body, from: newAddress(), headers: headersOf(key) })
+      const ofC = await svc.ask(method, path, { ...body, from: newAddress(), headers: { "x-svc-api-key": key } })
+      assert.notProperty(ofC.body, "isCustomAuthError")
+      assert.deepStrictEqual(tenantVerdictOf(ofB), verdictOf(ofC), kind)
     }
   })
 })

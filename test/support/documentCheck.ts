@@ -110,8 +110,11 @@ export const makeDocumentCheck = () => {
     if (!path.startsWith("/api/v1/")) return undefined
     // Paths without parameters take precedence, as in the service.
     operations ??= ["a", "b", "c"].flatMap(operationsOf).sort((one, other) => parameters(one) - parameters(other))
-    const found = operations.find((operation) => operation.method === method && operation.pattern.test(path))
-    const violation = found === undefined ? undefined : violationOf(found, answered)
+    const matching = operations.filter((operation) => operation.method === method && operation.pattern.test(path))
+    // Surfaces B and C share paths, and differ in their errors.
+    const found = matching.filter((operation) => operation.path === matching[0]?.path)
+    const violations = found.map((operation) => violationOf(operation, answered))
+    const violation = violations.includes(undefined) ? undefined : violations[0]
     return violation === undefined ? undefined : `${method} ${target}: ${answered.status} ${violation}`
   }
 }

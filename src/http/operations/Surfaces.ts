@@ -40,6 +40,13 @@ export const surfaceB = [
   ...tenantDeadLetterOperations
 ]
 
+const sharedNames = new Set(
+  (
+    "connectors.list connectors.discover quota.usage quota.summary quota.daily config.resolve config.set " +
+    "notifications.list notifications.create notifications.markRead organisations.list"
+  ).split(" ")
+)
+
 /** The call of a flow by its name, which a route of its own serves. */
 export const surfaceBStart = [flowContract]
 
@@ -75,3 +82,6 @@ export const surfaceC = [
 
 /** The start of runs on surface C, which a route of its own serves. */
 export const surfaceCStart = [runContract]
+
+/** What surface B offers at the paths of surface C: a request with the headers of B is answered in B's form. */
+export const sharedOperations = surfaceC.filter(({ group, name }) => sharedNames.has(`${group}.${name}`))

@@ -46,6 +46,8 @@ export const makeSurfaceRequests = Effect.fnUntraced(function* (
   return {
     /** Whether a path has a route, of any method. */
     hasPath: (path: string): boolean => findRoute("GET", path)._tag !== "Unknown",
+    /** Whether a request has a route. */
+    hasRoute: (method: string, path: string): boolean => findRoute(method, path)._tag === "Found",
     /** The reply to a request that is refused before it is read. */
     refused: (failure: Failure, requestId: string): RawReply => rules.failureReply(failure, requestId, 0),
     handle: (request: RawRequest): Effect.Effect<RawReply> => {

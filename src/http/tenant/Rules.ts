@@ -27,3 +27,7 @@ export const isTenantPath = (path: string): boolean => path.startsWith("/api/v1/
 /** Whether a path without a route is meant for surface B: by its beginning, or by the header that only surface B has. */
 export const isMeantForTenants = (path: string, headers: { readonly [name: string]: string }): boolean =>
   /^\/api\/v1\/(?:tenants|clients)(?:\/|$)/.test(path) || (headers[spaceHeader] ?? "") !== ""
+
+/** Whether a request at a path that surfaces B and C share is one of B: it has the headers that B needs. */
+export const isSentByTenants = (headers: { readonly [name: string]: string }): boolean =>
+  (headers["x-svc-api-key"] ?? "") !== "" && (headers[spaceHeader] ?? "") !== ""

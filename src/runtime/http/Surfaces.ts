@@ -13,11 +13,11 @@ import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
 import type { Contract } from "../../http/operation/Contract.js"
 import { executeContract, flowContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
-import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../http/operations/Surfaces.js"
+import { sharedOperations, surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../http/operations/Surfaces.js"
 import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
 import { makeSurfaceRequests } from "../../http/pipeline/SurfaceRequests.js"
-import { isMeantForTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
+import { isMeantForTenants, isSentByTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Recognised } from "./BodyReceiver.js"
@@ -49,10 +49,12 @@ export const layer = Layer.effect(
     const approvalPageAt = yield* makeApprovalPages
     const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
+    const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
     const surfaceOf = (request: RequestHead) => {
       const path = pathOf(request.target)
       const called = calledWorkflow(request)
       if (isTenantPath(path) || (called !== undefined && "flowName" in called)) return tenant
+      if (isSentByTenants(request.headers) && shared.hasRoute(request.method, path)) return shared
       return isMeantForTenants(path, request.headers) && !usual.hasPath(path) ? tenant : usual
     }
 
