@@ -328,7 +328,10 @@ describe("Saving a flow", () => {
           { name: "outside", type: "action", input: { x: "{{steps.inner.output}}", y: "{{item}}" } },
           { name: "pattern", type: "action", when: { path: "input.x", op: "matches", value: "(" } }
         ],
-        { response: { success: { body: "{{steps.inner.output}}" } } }
+        {
+          response: { success: { body: "{{steps.inner.output}}" } },
+          customAuth: { type: "bearer", secretName: "TOKEN" }
+        }
       ),
       [
         "UNKNOWN_STEP spec.steps[0].input.id",
@@ -337,7 +340,8 @@ describe("Saving a flow", () => {
         "UNKNOWN_NAME spec.steps[2].connector",
         "OUT_OF_SCOPE spec.steps[4].input.x",
         "UNKNOWN_NAME spec.steps[4].input.y",
-        "OUT_OF_SCOPE spec.response.success.body"
+        "OUT_OF_SCOPE spec.response.success.body",
+        "NOT_SUPPORTED spec.customAuth"
       ]
     )
   })

@@ -92,7 +92,8 @@ export const checkFlow = (
           ...mistakes,
           ...actionMistakes(flow, connectors),
           ...responseMistakes(flow),
-          ...triggerMistakes(spec)
+          ...triggerMistakes(spec),
+          ...authMistakes(spec)
         ]
         return all.length > 0
           ? Either.left(all)
@@ -177,6 +178,19 @@ const triggerMistakes = ({ trigger }: FlowSpec): Mistakes => {
       return []
   }
 }
+
+/** A check that is not made must not be promised. */
+const authMistakes = ({ customAuth }: FlowSpec): Mistakes =>
+  customAuth === undefined || customAuth === null
+    ? []
+    : [
+        {
+          path: "customAuth",
+          code: "NOT_SUPPORTED",
+          message:
+            "is not checked by this release: leave it out, and let a step's code check a header of your own in ctx.headers"
+        }
+      ]
 
 /** The connector's name in code: `svc.connector.<name>`. */
 export const nameInCode = camelSlug

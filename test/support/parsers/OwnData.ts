@@ -39,6 +39,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/operation/Contract.ts#auditAction",
     "src/http/operation/Operation.ts#contract",
     "src/http/operation/Operation.ts#operationsOf",
+    "src/http/operations/Surfaces.ts#sharedNames",
     "src/runtime/http/DocumentFiles.ts#makeDocumentFiles",
     "src/runtime/http/Docs.ts#bytesFile",
     "src/runtime/http/Docs.ts#indexFile",
