@@ -1,8 +1,8 @@
 /** The limits of a plan on stored records are exact, even under concurrent creation. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { definition, startSharedCalls, stopCalls, svc } from "../support/calls.js"
+import { definition, startCalls, stopCalls, svc } from "../support/calls.js"
 
-beforeAll(() => startSharedCalls(), 60_000)
+beforeAll(() => startCalls(), 60_000)
 afterAll(() => stopCalls())
 
 const things: ReadonlyArray<{
