@@ -46,6 +46,7 @@ const values: ReadonlyArray<unknown> = [
   "saas",
   "error",
   "email",
+  "approve",
   "user",
   "a text",
   7,
