@@ -8,6 +8,7 @@ import { connections } from "./Connections.js"
 import { connector } from "./Connector.js"
 import { eventPages } from "./EventPages.js"
 import { fairness } from "./Fairness.js"
+import { flows } from "./Flows.js"
 import { garbage } from "./Garbage.js"
 import { nodes } from "./Nodes.js"
 import { list, longList, replay, sleep } from "./Growth.js"
@@ -36,6 +37,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   connections,
   connector,
   fairness,
+  flows,
   pauses,
   prelude,
   list,

@@ -151,9 +151,17 @@ export const startService = async (options: Partial<Start> = {}): Promise<Servic
 }
 
 /** Creates and publishes a workflow; returns its id. */
-export const publish = async (service: Service, name: string, body: string, tier = "instant"): Promise<string> => {
+export const publish = (service: Service, name: string, body: string, tier = "instant"): Promise<string> => {
   const code = `export default async (ctx) => {\n${body}\n}\n`
-  const created = await service.call("POST", "/api/v1/workflows", { name, form: "code", code, tier })
+  return publishWorkflow(service, { name, form: "code", code, tier })
+}
+
+/** The same for a workflow in step form. */
+export const publishSteps = (service: Service, name: string, steps: ReadonlyArray<object>): Promise<string> =>
+  publishWorkflow(service, { name, form: "steps", spec: { steps } })
+
+const publishWorkflow = async (service: Service, workflow: object): Promise<string> => {
+  const created = await service.call("POST", "/api/v1/workflows", workflow)
   const data = created["data"]
   if (typeof data !== "object" || data === null || !("id" in data)) throw new Error("no id")
   await service.call("POST", `/api/v1/workflows/${String(data.id)}/publish`, {})
