@@ -2,10 +2,11 @@
  * The entries of a run's journal: its start, the result of every host call, timers and attempts. Replaying them in order
  * restores the guest's state. Contract: retry and resume against the journal.
  */
-import type { ConnectionId, CustomerId, ExecutionId, InstallationId, SecretId } from "../Ids.js"
+import type { ConnectionId, CustomerId, InstallationId, SecretId } from "../Ids.js"
 import type { Mocking } from "../connector/Mocking.js"
 import type { ErrorCategory } from "./Execution.js"
 import { isObject, type Json } from "../Json.js"
+import { AnewSteps, type RunAnew } from "./RunAnew.js"
 
 /** A connection that the caller chose for a run. */
 export interface ChosenConnection {
@@ -131,14 +132,6 @@ export interface TimerEntry {
   readonly held?: { readonly why: PostponementReason; readonly attempts: number }
 }
 
-/** Steps of a flow that run anew, though the run that is resumed has completed them. */
-export interface RunAnew {
-  /** Their paths, which stand for the steps inside of them as well. */
-  readonly steps: ReadonlyArray<string>
-  /** The run that runs them anew: the idempotency keys of their calls derive from it. */
-  readonly rootId: ExecutionId
-}
-
 /** Begins a later attempt. `afresh`: calls of earlier attempts that are made again. */
 export interface AttemptEntry {
   readonly kind: "attempt"
@@ -202,13 +195,9 @@ export interface History {
   readonly earlier: ReadonlyArray<IndexedCall>
   /** The outputs of steps that are no host calls, by their paths. */
   readonly outputs: ReadonlyMap<string, IndexedOutput>
-  /** A flow that resumes another run: the steps that run anew, by the runs of which each did so, the last one first. */
-  readonly anew: ReadonlyArray<RunAnew>
+  /** Of a flow that resumes another run: the steps that run anew. */
+  readonly anew: AnewSteps
 }
-
-/** Whether a path is that of a step, or inside of it. */
-export const isAtStep = (path: string, step: string): boolean =>
-  path.startsWith(step) && (path.length === step.length || path[step.length] === "." || path[step.length] === "[")
 
 /** The path of the step that a call belongs to. */
 export const pathOfPlace = (place: string): string => {
@@ -232,8 +221,8 @@ export const guestError = ({ category, code, data, message, name }: CallFailure,
 export const callKey = (call: number, place: string | undefined): string => place ?? String(call)
 
 /**
- * The key of a result that is reused if call and hash match. A call that is a step is reused whatever it asks for: its step
- * has completed.
+ * The key under which a result is found again: that of its call, with the hash of what it asked for. A call that is a whole
+ * step is found by the step alone, since the step has completed.
  */
 export const reuseKey = (call: number, hash: string, place: string | undefined): string =>
   place !== undefined && pathOfPlace(place) === place ? `${place}|` : `${callKey(call, place)}|${hash}`
@@ -247,15 +236,19 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry
   let attempt = 1
   let replay: Array<IndexedCall> = []
   let inherited = 0
-  let earlier: Array<IndexedCall> = []
+  const earlier: Array<IndexedCall> = []
   const outputs = new Map<string, IndexedOutput>()
-  const anew: Array<RunAnew> = []
+  const anew = new AnewSteps()
+  /** How often the flow had been resumed when a result came. */
+  const resumptions = new Map<IndexedCall | IndexedOutput, number>()
   const timers = new Map<number, TimerEntry>()
   const reusable = new Map<string, IndexedCall>()
   for (const entry of rest) {
     if (entry.kind === "done") replay.push(entry)
     if (entry.kind === "timer") timers.set(entry.call, entry)
     if (entry.kind === "output") outputs.set(entry.place, entry)
+    if ((entry.kind === "done" || entry.kind === "output") && anew.resumptions > 0)
+      resumptions.set(entry, anew.resumptions)
     if (entry.kind === "attempt") {
       const afresh = new Set(entry.afresh)
       const cut = entry.anew === undefined ? replay.findIndex((done) => afresh.has(done.call)) : 0
@@ -267,20 +260,26 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry
         replay = replay.slice(0, cut)
       }
       if (entry.anew !== undefined) {
-        anew.unshift(entry.anew)
+        anew.add(entry.anew)
         timers.clear()
-        const { steps } = entry.anew
-        const isAnew = (place = "") => steps.some((step) => isAtStep(pathOfPlace(place), step))
-        for (const [key, { place }] of reusable) if (place === undefined || isAnew(place)) reusable.delete(key)
-        earlier = earlier.filter(({ place }) => !isAnew(place))
-        for (const place of outputs.keys()) if (isAnew(place)) outputs.delete(place)
       }
       attempt = entry.attempt
       inherited = replay.length
     }
   }
   for (const done of replay) timers.delete(done.call)
-  return { start, attempt, replay, inherited, timers, reusable, earlier, outputs, anew }
+  /** Whether no later resumption has run its step anew. A resumed flow makes no calls outside of steps. */
+  const stands = (entry: IndexedCall | IndexedOutput): boolean => {
+    const made = resumptions.get(entry) ?? 0
+    return entry.place === undefined
+      ? made === anew.resumptions
+      : (anew.find(pathOfPlace(entry.place))?.nth ?? 0) <= made
+  }
+  if (anew.resumptions > 0) {
+    for (const [key, done] of reusable) if (!stands(done)) reusable.delete(key)
+    for (const [place, output] of outputs) if (!stands(output)) outputs.delete(place)
+  }
+  return { start, attempt, replay, inherited, timers, reusable, earlier: earlier.filter(stands), outputs, anew }
 }
 
 /** The index of entries that are in memory. `from`: the place of the first one. */

@@ -16,7 +16,7 @@ const contextOf = ({ history, run, start }: RunSpec): Json => ({
     environment: run.record.environment,
     workflowVersion: run.record.workflowVersion,
     // Its steps ask whether the other run has completed them.
-    ...(history === null || history.anew.length === 0 ? {} : { resumes: run.record.parentId })
+    ...(history === null || history.anew.resumptions === 0 ? {} : { resumes: run.record.parentId })
   }
 })
 

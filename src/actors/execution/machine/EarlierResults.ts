@@ -1,13 +1,6 @@
 /** What a run has of earlier attempts, and of the run that it resumes: results that are not asked for again. */
 import type { ExecutionId } from "../../../domain/Ids.js"
-import {
-  callKey,
-  type History,
-  type IndexedResult,
-  isAtStep,
-  pathOfPlace,
-  reuseKey
-} from "../../../domain/run/RunJournal.js"
+import { callKey, type History, type IndexedResult, pathOfPlace, reuseKey } from "../../../domain/run/RunJournal.js"
 import type { OpenRun } from "../../ports/run/Journal.js"
 import type { PendingCall } from "../PendingCall.js"
 
@@ -37,15 +30,13 @@ export class EarlierResults {
   /** Whether a call was made with other arguments before: then it needs another idempotency key. */
   isChanged({ hash, id, place }: PendingCall): boolean {
     const known = this.hashes.get(callKey(id, place))
-    return known !== undefined && [...known].some((one) => one !== hash)
+    return known !== undefined && known.size > (known.has(hash) ? 1 : 0)
   }
 
   /** The run from which the call's idempotency key derives: that which ran its step anew, else the first of the chain. */
   rootOf({ place }: PendingCall, { record }: OpenRun): ExecutionId {
-    const path = place === undefined ? undefined : pathOfPlace(place)
-    const anew = this.history?.anew ?? []
-    const found = path === undefined ? undefined : anew.find(({ steps }) => steps.some((one) => isAtStep(path, one)))
-    return found?.rootId ?? record.rootId
+    const anew = place === undefined ? undefined : this.history?.anew.find(pathOfPlace(place))
+    return anew?.rootId ?? record.rootId
   }
 
   /** Notes that the journal gets the output of a step. False: it has it. */

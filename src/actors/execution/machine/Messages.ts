@@ -57,8 +57,8 @@ export type MachineEvent =
   | { readonly _tag: "ArgumentsHeld"; readonly hasRoom: boolean }
   | { readonly _tag: "OutputChecked"; readonly violation: RunError | undefined }
   | { readonly _tag: "MessagesFound"; readonly messages: EndMessages }
-  /** The time that the machine waited for has come. */
   | { readonly _tag: "StepsTakenOver" }
+  /** The time that the machine waited for has come. */
   | { readonly _tag: "Woken" }
   /** The run may use the main thread for another slice. */
   | { readonly _tag: "Continued" }

@@ -31,7 +31,7 @@ import { Changes } from "../Changes.js"
 import { makeResumedRun } from "./ResumedRun.js"
 import { findWorkflow } from "../workflow/WorkflowRecords.js"
 
-/** A start without the members that depend on the request, and what the caller is told of it. */
+/** How a run is repeated: the order to start it, without what each request adds, and what its caller is told. */
 export interface RerunStart {
   readonly start: Omit<StartRequest, "audit" | "idempotency" | "traceparent">
   /** Names of steps that keep their results, though they differ in the version that runs. */

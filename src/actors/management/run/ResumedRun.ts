@@ -1,6 +1,7 @@
 /** What a re-run takes over from the run that it resumes. Contract: retry and resume against the journal. */
 import { Effect } from "effect"
 import { refuseWith, type Failure, ValidationFailed } from "../../../domain/Failure.js"
+import { resumptionsAtSteps } from "../../../domain/Limits.js"
 import {
   callsToRepeat,
   codeResumeRefusal,
@@ -22,6 +23,9 @@ interface ResumedParent extends RecordedRun {
   readonly start: StartEntry
   readonly entries: ReadonlyArray<IndexedEntry>
 }
+
+const resumedAtSteps = (entries: ReadonlyArray<IndexedEntry>): number =>
+  entries.filter((entry) => entry.kind === "attempt" && (entry.anew?.steps.length ?? 0) > 0).length
 
 const refusedSteps = (details: ValidationFailed["details"]): ValidationFailed => {
   const message = details?.[0]?.message ?? "this run cannot be resumed"
@@ -54,6 +58,10 @@ export const makeResumedRun = Effect.gen(function* () {
     const to = runnable.contentHash === contentHash ? from : yield* runnables.stepsOf(organisationId, runnable)
     if (to === null) return yield* notResumable("the deployed version is code, which cannot resume a run of steps")
     const { fromStep } = request
+    if (fromStep !== undefined && resumedAtSteps(entries) >= resumptionsAtSteps)
+      return yield* notResumable(
+        `the runs of this chain were resumed at steps ${resumptionsAtSteps} times, which is the most: leave fromStep out, or use the mode fresh`
+      )
     const resumed = yield* Effect.catchTag(
       compute("resumeFlow", organisationId, { from, to, ...(fromStep === undefined ? {} : { fromStep }) }),
       "TooCostly",
