@@ -108,9 +108,6 @@ export const flowCall = { defaultMillis: 60_000, mostMillis: 120_000 } as const
 /** Bytes of one value in a trace or callback; a larger value is stored as a blob and referred to. */
 export const traceValueBytes = 256 * KiB
 
-/** How often the runs of one chain are resumed at a step: each such resumption is kept in the journals of all later ones. */
-export const resumptionsAtSteps = 50
-
 /** Steps that the record of a run shows, and bytes of steps in one answer; the list of its steps has all of them, in pages. */
 export const shownSteps = { most: 1_000, bytes: 8 * MiB } as const
 

@@ -78,8 +78,11 @@ export interface ComputationTable {
   }
   /** Which steps of a flow run anew when a run of it is resumed. */
   readonly resumeFlow: { readonly input: FlowResume; readonly output: Validated<ResumedFlow> }
-  /** How the steps of two versions of a flow differ. */
-  readonly compareFlows: { readonly input: Pick<FlowResume, "from" | "to">; readonly output: StepChanges }
+  /** How two versions of a flow differ: the lines of their documents, and their steps. */
+  readonly compareFlows: {
+    readonly input: Pick<FlowResume, "from" | "to">
+    readonly output: { readonly code: ReadonlyArray<DiffLine>; readonly steps: StepChanges }
+  }
   /** A diagram laid out and drawn, as SVG. */
   readonly drawDiagram: { readonly input: Diagram; readonly output: string }
   /** Compares two texts line by line. */

@@ -1,6 +1,9 @@
 /** Which steps of a resumed flow run anew, over all resumptions of its chain. */
 import type { ExecutionId } from "../Ids.js"
 
+/** How often the runs of one chain are resumed at a step: each such resumption is kept in the journals of all later ones. */
+export const resumptionsAtSteps = 50
+
 /** Steps of a flow that run anew, though the run that is resumed has completed them. */
 export interface RunAnew {
   /** Their paths, which stand for the steps inside of them as well. */

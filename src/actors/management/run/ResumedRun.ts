@@ -1,7 +1,7 @@
 /** What a re-run takes over from the run that it resumes. Contract: retry and resume against the journal. */
 import { Effect } from "effect"
 import { refuseWith, type Failure, ValidationFailed } from "../../../domain/Failure.js"
-import { resumptionsAtSteps } from "../../../domain/Limits.js"
+import { resumptionsAtSteps } from "../../../domain/run/RunAnew.js"
 import {
   callsToRepeat,
   codeResumeRefusal,

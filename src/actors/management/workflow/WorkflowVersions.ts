@@ -11,10 +11,6 @@ import { findVersion, findWorkflow, maxVersionsShown } from "./WorkflowRecords.j
 
 const contractsOf = ({ inputContract, outputContract }: WorkflowVersion) => ({ inputContract, outputContract })
 
-/** The code, or the steps as text. */
-const textOf = ({ form, source, spec }: WorkflowVersion): string =>
-  form === "code" ? (source ?? "") : JSON.stringify(spec, null, 2)
-
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const { computeStored } = yield* makeWorkflowCompiler
@@ -39,11 +35,13 @@ const make = Effect.gen(function* () {
           Effect.all([findVersion(tx, workflow, from), findVersion(tx, workflow, to)])
         )
       )
-      const code = yield* computeStored("diffLines", context.caller, { from: textOf(old), to: textOf(now) })
       const contracts = changesBetween(contractsOf(old), contractsOf(now))
-      if (old.form !== "steps" || now.form !== "steps") return { code, contracts }
-      const steps = yield* computeStored("compareFlows", context.caller, { from: old.spec, to: now.spec })
-      return { code, contracts, steps }
+      const { caller } = context
+      // All versions of a workflow have its form.
+      if (now.form === "steps")
+        return { contracts, ...(yield* computeStored("compareFlows", caller, { from: old.spec, to: now.spec })) }
+      const sources = { from: old.source ?? "", to: now.source ?? "" }
+      return { contracts, code: yield* computeStored("diffLines", caller, sources) }
     })
   }
 })

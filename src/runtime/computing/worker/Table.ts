@@ -152,7 +152,10 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   readFlow: (spec) => flowUses(spec),
   compileFlow: (request) => toValidated(compileFlow(request)),
   resumeFlow: (request) => toValidated(resumeFlow(request)),
-  compareFlows,
+  compareFlows: ({ from, to }) => ({
+    code: diffLines(JSON.stringify(from, null, 2), JSON.stringify(to, null, 2)),
+    steps: compareFlows({ from, to })
+  }),
   drawDiagram: drawSvg,
   diffLines: ({ from, to }) => diffLines(from, to)
 }
