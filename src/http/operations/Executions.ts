@@ -110,7 +110,7 @@ export const executionsOperations = [
     name: "executions.fixtures",
     summary: "Read the calls of an execution as fixtures",
     description:
-      "Answers with the connector calls of a run and their results, in the form of `fixtures` of a mocked run.",
+      "Answers with the connector calls among the steps that the record of a run shows, and their results, in the form of `fixtures` of a mocked run.",
     answers: { 200: "The fixtures." },
     route: "GET /api/v1/executions/:eid/fixtures",
     output: record(Schema.Array(Fixture)),
@@ -135,7 +135,7 @@ export const executionsOperations = [
     name: "executions.diagram",
     summary: "Draw an execution",
     description:
-      "Draws the workflow that ran as a diagram, with what of it completed, failed or was skipped; what did not run is pale.",
+      "Draws the workflow that ran as a diagram, with what of it completed, failed or was skipped; steps that did not run are pale. Of code the calls of connectors are marked.",
     answers: { 200: "The diagram as SVG." },
     route: "GET /api/v1/executions/:eid/diagram.svg",
     output: bareValue(HttpApiSchema.Text({ contentType: "image/svg+xml" })),

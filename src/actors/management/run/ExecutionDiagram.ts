@@ -18,13 +18,19 @@ const markOf = (status: StepStatus["status"]): NodeMark =>
   status === "pending" || status === "waiting" ? "running" : status
 
 /** What a step's row is called in a diagram: its name, or the action that code calls. */
-const labelOf = ({ action, connector, name }: StepStatus): string | undefined =>
-  name ?? (connector === null || action === null ? undefined : `${camelSlug(connector)}.${action}`)
+const labelOf = ({ call, name }: StepStatus): string | undefined => {
+  if (name !== null || call === null) return name ?? undefined
+  const end = call.indexOf(".")
+  return end < 0 ? undefined : `${camelSlug(call.slice(0, end))}${call.slice(end)}`
+}
 
 const nameOf = ({ id, kind, label }: DiagramNode): string => (kind === "connector" ? label : id)
 
-/** The diagram with a mark at each node that ran. */
-const withMarks = ({ edges, nodes }: Diagram, statuses: ReadonlyArray<StepStatus>): Diagram => {
+/**
+ * The diagram with a mark at each node that ran. Of code only the calls of connectors leave traces by which a node can be
+ * found: that others did not run is not known.
+ */
+const withMarks = ({ edges, nodes }: Diagram, statuses: ReadonlyArray<StepStatus>, isFlow: boolean): Diagram => {
   const marks = new Map<string, NodeMark>()
   for (const one of statuses) {
     const name = labelOf(one)
@@ -32,14 +38,15 @@ const withMarks = ({ edges, nodes }: Diagram, statuses: ReadonlyArray<StepStatus
     const known = name === undefined ? undefined : marks.get(name)
     if (name !== undefined && (known === undefined || ranks.indexOf(mark) < ranks.indexOf(known))) marks.set(name, mark)
   }
-  const isEnd = (kind: string) => kind === "start" || kind === "end"
-  return {
-    edges,
-    nodes: nodes.map((node) => (isEnd(node.kind) ? node : { ...node, mark: marks.get(nameOf(node)) ?? "none" }))
+  const isStep = (kind: string) => isFlow && kind !== "start" && kind !== "end"
+  const marked = (node: DiagramNode): DiagramNode => {
+    const mark = marks.get(nameOf(node)) ?? (isStep(node.kind) ? "none" : undefined)
+    return mark === undefined ? node : { ...node, mark }
   }
+  return { edges, nodes: nodes.map(marked) }
 }
 
-type Drawn = Pick<Workflow, "contentHash" | "diagram">
+type Drawn = Pick<Workflow, "contentHash" | "diagram" | "form">
 
 const make = Effect.gen(function* () {
   const reads = yield* ExecutionReads
@@ -63,7 +70,8 @@ const make = Effect.gen(function* () {
     if (drawn.contentHash !== record.contentHash) return yield* new NotFound({ what: "diagram" })
     const statuses = Option.getOrElse(yield* reads.stepStatuses(caller, view.id), () => [])
     // The analysis made it.
-    return yield* computeStored("drawDiagram", caller, withMarks(drawn.diagram as unknown as Diagram, statuses))
+    const marked = withMarks(drawn.diagram as unknown as Diagram, statuses, drawn.form === "steps")
+    return yield* computeStored("drawDiagram", caller, marked)
   })
 
   return { draw }

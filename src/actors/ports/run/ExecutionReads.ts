@@ -50,11 +50,10 @@ export interface StepPage {
   readonly hasMore: boolean
 }
 
-/** A status that rows of one step have, or of one action that code calls. */
+/** A status that rows of one step have, or of one action that code calls: `slug.action`. */
 export interface StepStatus {
   readonly name: string | null
-  readonly connector: string | null
-  readonly action: string | null
+  readonly call: string | null
   readonly status: StepRow["status"]
 }
 

@@ -104,8 +104,7 @@ const rowStatuses = (status: string, isEnded: boolean): ReadonlyArray<string> =>
 
 const decodeStatus = rowDecoder("steps", {
   name: NullableText,
-  connector: NullableText,
-  action: NullableText,
+  call: NullableText,
   status: Schema.Literal("pending", "running", "waiting", "completed", "failed", "skipped")
 })
 
@@ -233,8 +232,9 @@ const detail = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: E
 
 /** Different rows that are read: a flow has 200 steps. */
 const mostStatuses = 2_000
-/** Rows of calls outside of steps, whose names stand in their records. */
+/** Rows of calls outside of steps, whose names stand at the beginning of their records, which can be large. */
 const mostCalls = 1_000
+const callName = `substring(left(record::text, 400) FROM '^\\{"name":"connector[.]([^"#]*)#')`
 
 const stepStatuses = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId) {
   const [row] = yield* find(sql, home, id)
@@ -242,10 +242,10 @@ const stepStatuses = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome,
   const isEnded = isTerminal(row.status)
   const rows = yield* sql.unsafe(
     `SELECT DISTINCT * FROM (
-       (SELECT regexp_replace(path, '^.*[.]', '') AS name, NULL AS connector, NULL AS action, status FROM steps
-         WHERE org = $1 AND id = $2 AND class = $3 AND path IS NOT NULL)
+       (SELECT regexp_replace(path, '^.*[.]', '') AS name, NULL AS call, status FROM steps
+         WHERE org = $1 AND id = $2 AND class = $3 AND path !~ '[^]][.]')
        UNION ALL
-       (SELECT NULL, record->>'connector', record->>'action', status FROM steps
+       (SELECT NULL, ${callName}, status FROM steps
          WHERE org = $1 AND id = $2 AND class = $3 AND path IS NULL ORDER BY index LIMIT ${mostCalls})) AS found
      LIMIT ${mostStatuses}`,
     [home.organisationId, row.id, row.retention]
