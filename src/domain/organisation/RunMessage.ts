@@ -1,9 +1,7 @@
 /** What a run sends with `svc.notify`. Contract: notification record. */
 import { Either, Schema } from "effect"
-import { findUnstorable, isObject, type Json, unstorableMessage } from "../Json.js"
 import { runNotifications } from "../Limits.js"
-import { valueDetails } from "../Issues.js"
-import { decodeStrict } from "../SchemaIssues.js"
+import { settingsReader } from "../run/CallSettings.js"
 import {
   Address,
   type ExternalChannel,
@@ -25,29 +23,8 @@ const RunMessage = Schema.Struct({
 })
 export type RunMessage = typeof RunMessage.Type
 
-const decode = decodeStrict(RunMessage)
-
 /** The message that a run gave, or what is wrong with it. */
-export const runMessage = (given: Json | undefined): Either.Either<RunMessage, string> => {
-  // Found here, since the library looks at every member of a large object.
-  const unknown = isObject(given ?? null)
-    ? Object.keys(given ?? {}).find((name) => !Object.hasOwn(RunMessage.fields, name))
-    : undefined
-  if (unknown !== undefined) return Either.left(`there is no member ${unknown.slice(0, 100)}`)
-  return Either.match(decode(given ?? {}), {
-    onLeft: (issues) =>
-      Either.left(
-        valueDetails(issues)
-          .slice(0, 10)
-          .map(({ message, path }) => `${path.replace(/^value\.?/, "")} ${message}`)
-          .join("; ")
-      ),
-    onRight: (message) => {
-      const bad = findUnstorable(message)
-      return bad === undefined ? Either.right(message) : Either.left(`${bad.path} ${unstorableMessage[bad.reason]}`)
-    }
-  })
-}
+export const runMessage = settingsReader(RunMessage)
 
 const isAddress = Schema.is(Address)
 const isHook = Schema.is(HookUrl)

@@ -2,16 +2,14 @@
  * Approvals: a run asks people and waits until the first of them decides, or until it expires.
  * Contract: execution state machine; what it leaves open: decisions/0045.
  */
-import { Duration, Either, Schema } from "effect"
+import { Duration, Schema } from "effect"
 import { AuditActor } from "../audit/Audit.js"
 import { ApprovalId, CustomerId, ExecutionId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
-import { findUnstorable, isObject, type Json, unstorableMessage } from "../Json.js"
-import { valueDetails } from "../Issues.js"
 import { approvalLimits } from "../Limits.js"
 import { generatedValue, hidden, owner, recordOf } from "../Record.js"
 import { NullableText } from "../Scalars.js"
-import { decodeStrict } from "../SchemaIssues.js"
 import { AnsweredTime } from "../Time.js"
+import { settingsReader } from "./CallSettings.js"
 import { tiers } from "./Execution.js"
 
 /** `closed`: its run ended first. Only `open` changes. */
@@ -93,29 +91,8 @@ const RunApproval = Schema.Struct({
 /** What a run asks with `svc.approval`. */
 export type RunApproval = typeof RunApproval.Type
 
-const decode = decodeStrict(RunApproval)
-
 /** What a run asks, or what is wrong with it. */
-export const runApproval = (given: Json | undefined): Either.Either<RunApproval, string> => {
-  // Found here, since the library looks at every member of a large object.
-  const unknown = isObject(given ?? null)
-    ? Object.keys(given ?? {}).find((name) => !Object.hasOwn(RunApproval.fields, name))
-    : undefined
-  if (unknown !== undefined) return Either.left(`there is no member ${unknown.slice(0, 100)}`)
-  return Either.match(decode(given ?? {}), {
-    onLeft: (issues) =>
-      Either.left(
-        valueDetails(issues)
-          .slice(0, 10)
-          .map(({ message, path }) => `${path.replace(/^value\.?/, "")} ${message}`)
-          .join("; ")
-      ),
-    onRight: (asked) => {
-      const bad = findUnstorable(asked)
-      return bad === undefined ? Either.right(asked) : Either.left(`${bad.path} ${unstorableMessage[bad.reason]}`)
-    }
-  })
-}
+export const runApproval = settingsReader(RunApproval)
 
 /** What is left to a run for its reaction to an approval that expires by itself. */
 const reserveMillis = 60_000

@@ -165,13 +165,13 @@ export const requestParsers: ReadonlyArray<Parser> = [
     "many pairs": (size) => `t=0,${repeated("a=,")(size)}`,
     "equal signs": (size) => `t=0,v1=${"=".repeat(size)}`
   }),
-  parser("src/domain/run/Approval.ts#decode", guest.fetchBytes, runApproval, {
+  parser("src/domain/run/CallSettings.ts#settingsReader", guest.fetchBytes, runApproval, {
     "a long message": (size) => ({ approvers: ["a@b.c"], message: "a".repeat(size) }),
     "many approvers": (size) => ({ approvers: Array.from({ length: size / 8 }, () => "a@b.c"), message: "a" }),
     "members that do not exist": (size) =>
       Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
   }),
-  parser("src/domain/organisation/RunMessage.ts#decode", guest.fetchBytes, runMessage, {
+  parser("src/domain/run/CallSettings.ts#settingsReader", guest.fetchBytes, runMessage, {
     "a long body": (size) => ({ channel: "in_app", body: "a".repeat(size) }),
     "many targets": (size) => ({ channel: "email", body: "a", to: Array.from({ length: size / 6 }, () => "a@b.c") }),
     "members that do not exist": (size) =>
