@@ -3,25 +3,17 @@
  * A mail that fails, or whose node dies, is sent again after an hour; one that the server refuses for good only when the
  * configuration is saved again.
  */
-import { Duration, Effect, Either, Layer, Option } from "effect"
+import { Duration, Effect, Layer, Option } from "effect"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
-import { Digests } from "../ports/Digests.js"
-import { Identifiers } from "../ports/Identifiers.js"
 import { MailAddresses } from "../ports/delivery/MailAddresses.js"
-import { MailEgress } from "../ports/delivery/MailEgress.js"
 import { MailServer } from "../ports/delivery/MailServer.js"
-import { Origin } from "../ports/Origin.js"
-import { sendMail } from "./ServiceMail.js"
+import { makeLinkMails } from "./LinkMails.js"
 
 const interval = Duration.seconds(2)
 /** Configurations that were saved so recently are read in each pass, and all of them in the first. */
 const recentSeconds = 120
 /** Mails of one pass. */
 const mailsAtOnce = 10
-const tokenLength = 43
-/** The answer of a mail server that took the mail, and of one that will never take it. */
-const mailAccepted = 200
-const mailRefused = 422
 
 const subject = "Confirm this address for notifications"
 const textOf = (link: string, origin: string) =>
@@ -34,27 +26,17 @@ const textOf = (link: string, origin: string) =>
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const addresses = yield* MailAddresses
-    const identifiers = yield* Identifiers
-    const digests = yield* Digests
-    const origin = yield* Origin
-    const mail = yield* MailEgress
+    const { noteAnswered } = addresses
+    const failed = "mail.confirmation_failed"
+    const mails = yield* makeLinkMails({ path: "/mail/confirm", subject, textOf, failed, noteAnswered })
     const mailServer = Option.getOrUndefined(yield* MailServer)
     let hasReadAll = false
 
     const askNext = Effect.gen(function* () {
-      const token = identifiers.token(tokenLength)
-      const tokenHash = digests.sha256Hex(token)
-      const asked = yield* addresses.takeUnasked(tokenHash)
+      const token = mails.newToken()
+      const asked = yield* addresses.takeUnasked(token.hash)
       if (asked === undefined || mailServer === undefined) return false
-      const text = textOf(`${origin}/mail/confirm/${token}`, origin)
-      const message = { ...asked, key: identifiers.token(32), to: asked.address, subject, text }
-      const sent = yield* Effect.either(sendMail(mail, mailServer, message))
-      const answer = Either.isRight(sent) ? sent.right.status : sent.left._tag
-      if (answer === mailAccepted || answer === mailRefused) yield* addresses.noteAnswered(tokenHash)
-      else
-        yield* Effect.logWarning("mail.confirmation_failed").pipe(
-          Effect.annotateLogs({ organisationId: asked.organisationId, answer })
-        )
+      yield* mails.send(mailServer, asked, token)
       return true
     })
 
