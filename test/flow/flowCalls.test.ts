@@ -2,7 +2,17 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { reservedNames } from "../../src/domain/workflow/Workflow.js"
 import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
-import { connect, execution, publishConnector, scripts, startCalls, stopCalls, svc } from "../support/calls.js"
+import {
+  connect,
+  execution,
+  getStep,
+  publishConnector,
+  publishSaved,
+  scripts,
+  startCalls,
+  stopCalls,
+  svc
+} from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 import { assertWithin } from "../support/pace.js"
 
@@ -20,25 +30,12 @@ const call = (name: string, input: object = {}, headers: { readonly [name: strin
 const save = (name: string, body: object, more: object = {}) =>
   svc.ask("POST", "/api/v1/workflows", { key: key(), body: { name, ...body, ...more } })
 
-const publish = async (name: string, body: object, more: object = {}): Promise<string> => {
-  const saved = await save(name, body, more)
-  assert.strictEqual(saved.status, 201, saved.text)
-  const { id } = saved.body.data
-  const published = await svc.ask("POST", `/api/v1/workflows/${id}/publish`, { key: key(), body: {} })
-  assert.strictEqual(published.status, 200, published.text)
-  return id
-}
+const publish = async (name: string, body: object, more: object = {}): Promise<string> =>
+  publishSaved(await save(name, body, more))
 const code = (body: string) => ({ form: "code", code: `export default async (ctx) => { ${body} }` })
 const steps = (list: ReadonlyArray<object>, more: object = {}) => ({ form: "steps", spec: { steps: list, ...more } })
 const computed = (body: string, name = "compute") => ({ name, type: "action", config: { code: body } })
-const get = (id: string, more: object = {}) => ({
-  name: "send",
-  type: "action",
-  connector: slug,
-  action: "get",
-  input: { id },
-  ...more
-})
+const get = (id: string, more: object = {}) => getStep(slug)("send", id, more)
 const members = { isCustomAuthError: false, datasourceDebug: null }
 
 beforeAll(async () => {

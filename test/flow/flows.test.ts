@@ -4,9 +4,12 @@ import { createHash } from "node:crypto"
 import {
   connect,
   execution,
+  getStep,
   publishConnector,
+  publishSaved,
   requestsTo,
   run,
+  saveSteps,
   scripts,
   startCalls,
   stopCalls,
@@ -16,38 +19,15 @@ import {
 import { eventually } from "../support/eventually.js"
 
 const slug = "flow-crm"
-let names = 0
 
-/** Saves steps as a workflow; the answer of the save. */
-const save = (steps: ReadonlyArray<object>, more: object = {}) =>
-  svc.ask("POST", "/api/v1/workflows", {
-    key: svc.first.key,
-    body: { name: `flow_${++names}`, form: "steps", spec: { steps, ...more } }
-  })
-
-const publish = async (steps: ReadonlyArray<object>, more: object = {}): Promise<string> => {
-  const saved = await save(steps, more)
-  assert.strictEqual(saved.status, 201, saved.text)
-  const { id } = saved.body.data
-  const published = await svc.ask("POST", `/api/v1/workflows/${id}/publish`, { key: svc.first.key, body: {} })
-  assert.strictEqual(published.status, 200, published.text)
-  return id
-}
+const get = getStep(slug)
+const publish = async (steps: ReadonlyArray<object>, more: object = {}) => publishSaved(await saveSteps(steps, more))
 
 /** The steps of a run by their paths. */
 const traceOf = async (id: string | undefined) => {
   const { steps } = await execution(id)
   return { get: (path: string) => steps.find((step: { readonly path?: string }) => step.path === path) }
 }
-
-const get = (name: string, id: string, more: object = {}) => ({
-  name,
-  type: "action",
-  connector: slug,
-  action: "get",
-  input: { id },
-  ...more
-})
 
 beforeAll(async () => {
   await startCalls()
@@ -312,7 +292,7 @@ describe("svc.step", () => {
 
 describe("Saving a flow", () => {
   const codesOf = async (steps: ReadonlyArray<object>, more: object = {}) => {
-    const answer = await save(steps, more)
+    const answer = await saveSteps(steps, more)
     assert.strictEqual(answer.status, 422, answer.text)
     return answer.body.details.map(({ code, path }: { code: string; path: string }) => `${code} ${path}`)
   }
@@ -350,15 +330,15 @@ describe("Saving a flow", () => {
     assert.deepStrictEqual(await codesOf([], { requestSchema: { type: "nothing" } }), [
       "INVALID_SCHEMA spec.requestSchema.type"
     ])
-    const unstorable = await save([{ name: "a", type: "action", input: { x: "\u0000" } }])
+    const unstorable = await saveSteps([{ name: "a", type: "action", input: { x: "\u0000" } }])
     assert.strictEqual(unstorable.status, 422, unstorable.text)
   })
 
   it("names the steps of a cycle, and the line of code that does not parse", async () => {
-    const cyclic = await save([get("a", "{{steps.b.output}}"), get("b", "{{steps.a.output}}")])
+    const cyclic = await saveSteps([get("a", "{{steps.b.output}}"), get("b", "{{steps.a.output}}")])
     assert.strictEqual(cyclic.body.code, "CYCLE_DETECTED")
     assert.include(cyclic.body.message, "a → b → a")
-    const broken = await save([
+    const broken = await saveSteps([
       { name: "bad", type: "action", config: { code: "export default async () => {\n  return (\n}" } }
     ])
     assert.deepInclude(broken.body.details[0], { path: "spec.steps[0].config.code", code: "SYNTAX_ERROR", line: 3 })

@@ -4,9 +4,12 @@ import { createHash } from "node:crypto"
 import {
   connect,
   execution,
+  getStep,
   publishConnector,
+  publishSaved,
   requestsTo,
   run,
+  saveSteps,
   scripts,
   startCalls,
   stopCalls,
@@ -16,21 +19,13 @@ import {
 import { eventually } from "../support/eventually.js"
 
 const slug = "resume-crm"
-let names = 0
 
 const ask = (method: string, target: string, body?: unknown) =>
   svc.ask(method, `/api/v1${target}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
 
-const publish = async (steps: ReadonlyArray<object>, id?: string): Promise<string> => {
-  const saved =
-    id === undefined
-      ? await ask("POST", "/workflows", { name: `resumed_${++names}`, form: "steps", spec: { steps } })
-      : await ask("PUT", `/workflows/${id}`, { spec: { steps } })
-  assert.oneOf(saved.status, [200, 201], saved.text)
-  const published = await ask("POST", `/workflows/${saved.body.data.id}/publish`, {})
-  assert.strictEqual(published.status, 200, published.text)
-  return saved.body.data.id
-}
+/** Publishes steps as a workflow, or as the next version of one. */
+const publish = async (steps: ReadonlyArray<object>, id?: string): Promise<string> =>
+  publishSaved(id === undefined ? await saveSteps(steps) : await ask("PUT", `/workflows/${id}`, { spec: { steps } }))
 
 const rerun = async (id: string, body: object) => {
   const again = await ask("POST", `/executions/${id}/rerun`, body)
@@ -48,14 +43,7 @@ const failedRun = async (workflowId: string, input: object): Promise<string> => 
   return String(answer.headers["x-svc-execution-id"])
 }
 
-const get = (name: string, id: string, more: object = {}) => ({
-  name,
-  type: "action",
-  connector: slug,
-  action: "get",
-  input: { id },
-  ...more
-})
+const get = getStep(slug)
 const create = (name: string, what: string, more: object = {}) => ({
   name,
   type: "action",

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import type { CustomerId, OrganisationId } from "../../src/domain/Ids.js"
-import { type Running, start } from "./InProcess.js"
+import { type Answer, type Running, start } from "./InProcess.js"
 import { startShared } from "./SharedService.js"
 import { startProvider, type Provider, type Request } from "./provider.js"
 
@@ -126,6 +126,34 @@ export const workflow = async (body: string, tier = "instant") => {
   await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, { key, body: {} })
   return String(made.body.data.id)
 }
+/** Saves steps as a workflow; the answer of the save. */
+export const saveSteps = (steps: ReadonlyArray<object>, more: object = {}) =>
+  svc.ask("POST", "/api/v1/workflows", {
+    key: svc.first.key,
+    body: { name: `steps_${(names += 1)}`, form: "steps", spec: { steps, ...more } }
+  })
+
+/** Publishes the workflow that was saved. Returns its id. */
+export const publishSaved = async (saved: Answer): Promise<string> => {
+  assert.oneOf(saved.status, [200, 201], saved.text)
+  const { id } = saved.body.data
+  const published = await svc.ask("POST", `/api/v1/workflows/${id}/publish`, { key: svc.first.key, body: {} })
+  assert.strictEqual(published.status, 200, published.text)
+  return id
+}
+
+/** A step that reads a record of the connector. */
+export const getStep =
+  (connector: string) =>
+  (name: string, id: string, more: object = {}) => ({
+    name,
+    type: "action",
+    connector,
+    action: "get",
+    input: { id },
+    ...more
+  })
+
 export const run = (id: string, input: unknown = {}, customer: string | null = svc.first.customerId) =>
   svc.ask("POST", `/api/v1/workflows/${id}/execute`, {
     key: svc.first.key,

@@ -103,7 +103,7 @@ export const layer = Layer.scoped(
       if (now - decisionsAt < decisionsInterval) return
       decisionsAt = now
       const asking = [...table.entries()].flatMap(([, { driven }]) =>
-        driven?.progress.callTimers.has(approvalCall) === true ? [driven] : []
+        driven?.progress.run.tier === "long" && driven.progress.callTimers.has(approvalCall) ? [driven] : []
       )
       if (asking.length === 0) return
       const woken = new Set(yield* runStore.takeWoken(asking.map(({ progress: { run } }) => run)))

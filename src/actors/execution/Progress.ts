@@ -104,6 +104,7 @@ export class Progress {
   private recorded = new Recorded()
   /** Identifies the code that the guest runs, the same for all runs of a version. */
   readonly program: string
+
   constructor(
     readonly spec: RunSpec,
     private readonly ports: ProgressPorts
