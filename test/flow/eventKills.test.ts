@@ -1,6 +1,6 @@
 /** Promise 1 and 2 for events: what was acknowledged starts its run once, however often the process is killed. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, identity, Scope } from "effect"
 import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { startNats } from "../support/natsServer.js"
@@ -93,11 +93,11 @@ for (const driver of ["Postgres alone", "JetStream"])
     const letRunsEnd = async (): Promise<void> => {
       await restart(undefined)
       const open = async () => (await client.call("GET", "/api/v1/executions?status=running&page_size=200")).body?.data
-      const before = new Set((await eventually(open, Array.isArray, 20_000)).map(({ id }: { id: string }) => id))
+      const before = new Set((await eventually(open, Array.isArray, 60_000)).map(({ id }: { id: string }) => id))
       await eventually(
         open,
         (running) => Array.isArray(running) && !running.some(({ id }: { id: string }) => before.has(id)),
-        20_000
+        60_000
       )
       current.kill("SIGKILL")
       await current.ended
@@ -140,14 +140,16 @@ for (const driver of ["Postgres alone", "JetStream"])
             ids[n] = String(await send(n))
           }
         }
-        await Promise.all(Array.from({ length: senders }, sender))
+        // A restart that fails ends the test with its reason, not the senders with their deadline.
+        const failed = alive.then(() => new Promise<never>(() => {}))
+        await Promise.race([Promise.all(Array.from({ length: senders }, sender)), failed])
         assert.strictEqual(new Set(ids).size, events)
         // The last kill points may need more work than was left.
         const watched = { isAlive: true }
         void alive.then(() => {
           watched.isAlive = false
-        })
-        for (let n = events; watched.isAlive; n++) ids[n] = String(await send(n))
+        }, identity)
+        for (let n = events; watched.isAlive; n++) ids[n] = String(await Promise.race([send(n), failed]))
 
         const reconciled = await eventually(
           async () => (await client.call("GET", "/api/v1/events/reconciliation")).body?.data,
@@ -182,6 +184,6 @@ for (const driver of ["Postgres alone", "JetStream"])
         assert.deepStrictEqual(wrong, [], "events with too few or too many runs")
         console.log(`${events} events, ${kills} kills: ${duplicate} were sent again and recognised`)
       },
-      long ? 3_600_000 : 240_000
+      long ? 3_600_000 : 480_000
     )
   })

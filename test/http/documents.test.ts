@@ -290,7 +290,11 @@ describe("the thin route and its document", () => {
       key,
       body: { name: `draft_${action}`, form: "code", code: "export default async function f() {}" }
     })
-    await ask(instant, { key: limited.body.data.key })
+    // Two are admitted if the minute changes meanwhile.
+    const refused = async () => {
+      for (let n = 0; n < 2; n++) await ask(instant, { key: limited.body.data.key })
+      return await ask(instant, { key: limited.body.data.key })
+    }
 
     const answers = [
       await ask(instant, {}),
@@ -304,7 +308,7 @@ describe("the thin route and its document", () => {
       await ask(instant, { body: { input: { a: "x".repeat(3_000_000) } } }),
       await ask(instant, { body: undefined, raw: "{}", headers: { "content-type": "text/plain" } }),
       await ask(instant, { body: { surprise: 1 } }),
-      await ask(instant, { key: limited.body.data.key })
+      await refused()
     ]
     assert.deepStrictEqual(
       answers.map(({ status }) => status),

@@ -36,7 +36,8 @@ describe("the metrics", () => {
       body: { name: "one", mode: "live", preset: "full_access", rateLimitPerMinute: 1 }
     })
     const before = await scrape()
-    const later = "120 seconds"
+    // In the middle of a minute, so that all calls are in one.
+    const later = `${150_000 - (Date.now() % 60_000)} millis` as const
     for (let i = 0; i < 3; i++)
       await svc.ask("POST", `/api/v1/workflows/${svc.first.workflowId}/execute`, { key, body: { input: {} } })
     for (let i = 0; i < 3; i++) await svc.ask("GET", "/api/v1/customers", { key: limited.body.data.key, later })
