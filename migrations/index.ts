@@ -47,6 +47,7 @@ import releases from "./0044_releases.js"
 import flows from "./0045_flows.js"
 import approvals from "./0046_approvals.js"
 import resumedFlows from "./0048_resumed_flows.js"
+import managedTriggers from "./0049_managed_triggers.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -95,5 +96,6 @@ export const migrations = {
   "0044_releases": Effect.asVoid(releases),
   "0045_flows": Effect.asVoid(flows),
   "0046_approvals": Effect.asVoid(approvals),
-  "0048_resumed_flows": Effect.asVoid(resumedFlows)
+  "0048_resumed_flows": Effect.asVoid(resumedFlows),
+  "0049_managed_triggers": Effect.asVoid(managedTriggers)
 }

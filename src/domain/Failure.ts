@@ -90,6 +90,12 @@ export class InvalidState extends Schema.TaggedError<InvalidState>()("InvalidSta
   message: Schema.String
 }) {}
 
+/** Another record keeps this one: it is changed there. */
+export class Managed extends Data.TaggedError("Managed")<{
+  readonly managedBy: { readonly kind: "workflow"; readonly id: string }
+  readonly message: string
+}> {}
+
 /** The workflow has no version that can run in the environment. */
 export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")<{
   readonly code: "WORKFLOW_NOT_PUBLISHED" | "WORKFLOW_NOT_DEPLOYED" | "WORKFLOW_ARCHIVED"
@@ -208,6 +214,7 @@ export type Failure =
   | NotFound
   | Conflict
   | InvalidState
+  | Managed
   | WorkflowUnavailable
   | ValidationFailed
   | IdempotencyInProgress

@@ -27,6 +27,10 @@ const quota = Schema.Struct({
 export const errorMembers = {
   PlanLimitReached: { code: "PLAN_LIMIT_REACHED", members: Schema.Struct({ quota }) },
   QuotaExceeded: { code: "QUOTA_EXCEEDED", members: Schema.Struct({ quota }) },
+  Managed: {
+    code: "MANAGED",
+    members: Schema.Struct({ managedBy: Schema.Struct({ kind: Schema.Literal("workflow"), id: Schema.String }) })
+  },
   InvalidState: { code: "INVALID_STATE", members: Schema.Struct({ state: Schema.String }) },
   TimedOut: { code: "TIMED_OUT", members: Schema.Struct({ executionId: Schema.String }) },
   FlowFailed: { code: "INTERNAL_ERROR", members: Schema.Struct({ executionId: Schema.String }) },

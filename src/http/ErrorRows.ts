@@ -58,6 +58,7 @@ const rows: Rows = {
     message: `there is no such ${what}${meant === undefined ? "" : `. Did you mean ${meant}?`}`
   }),
   Conflict: ({ code, details, message }) => ({ status: 409, code, message, details: details ?? [] }),
+  Managed: ({ managedBy, message }) => ({ status: 409, code: "MANAGED", message, more: { managedBy } }),
   InvalidState: ({ message, state }) => ({ status: 409, code: "INVALID_STATE", message, more: { state } }),
   WorkflowUnavailable: ({ code, message }) => ({ status: 409, code, message }),
   ValidationFailed: ({ code, details, message }) => ({ status: 422, code, message, details }),

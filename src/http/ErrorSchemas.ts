@@ -95,6 +95,7 @@ const Conflicting = failures(
   [
     "Conflict",
     "InvalidState",
+    "Managed",
     "WorkflowUnavailable",
     "IdempotencyInProgress",
     "ConnectionRequired",
@@ -104,6 +105,7 @@ const Conflicting = failures(
     "CONFLICT",
     "VERSION_MISMATCH",
     "INVALID_STATE",
+    "MANAGED",
     "WORKFLOW_NOT_PUBLISHED",
     "WORKFLOW_NOT_DEPLOYED",
     "WORKFLOW_ARCHIVED",

@@ -33,6 +33,7 @@ const triggerOf = (filter: Condition): Trigger => ({
   schedule: null,
   appEvent: null,
   event: { type: "order.placed" },
+  managedBy: null,
   autoDisabledAt: null,
   createdBy: "",
   createdAt: "",

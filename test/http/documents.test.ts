@@ -5,6 +5,7 @@ import {
   type Failure,
   FlowFailed,
   InvalidState,
+  Managed,
   NotFound,
   PlanLimitReached,
   ProviderFailed,
@@ -203,6 +204,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
 const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
   PlanLimitReached: new PlanLimitReached({ dimension: "workflows", limit: 1, used: 1 }),
   QuotaExceeded: new QuotaExceeded({ dimension: "events_per_day", limit: 1, used: 1, resetAt: 86_400 }),
+  Managed: new Managed({ managedBy: { kind: "workflow", id: "wf_1" }, message: "change it there" }),
   InvalidState: new InvalidState({ state: "archived", message: "it is archived" }),
   TimedOut: new TimedOut({ executionId: "exe_1" }),
   FlowFailed: new FlowFailed({ executionId: "exe_1", message: "it broke", step: "send", reason: "TypeError" }),

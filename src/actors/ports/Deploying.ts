@@ -1,6 +1,7 @@
 /** Which version of each workflow an environment runs: statements on many workflows at once, in a transaction of `Records`. */
 import type { Effect } from "effect"
 import type { CustomerId, SpaceId, WorkflowId } from "../../domain/Ids.js"
+import type { FlowTrigger } from "../../domain/flow/Spec.js"
 import type { Pins } from "../../domain/workflow/Release.js"
 import type { Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import type { Unavailable } from "../../domain/Failure.js"
@@ -34,6 +35,11 @@ export interface AutomaticEnvironment {
 
 /** A workflow that is published now: its owner decides which environments it reaches. */
 export type PublishedWorkflow = Pick<Workflow, "id" | "customerId">
+
+/** What a version that is deployed says of its trigger. */
+export interface DeployedFlow extends Pick<Workflow, "id" | "name" | "customerId"> {
+  readonly trigger: FlowTrigger | null
+}
 
 /** The statements. */
 export interface Deploying {
@@ -72,6 +78,14 @@ export interface Deploying {
     number: number,
     deployer: Deployer
   ) => Effect.Effect<void, Unavailable>
+  /**
+   * Those of the workflows that have a trigger: described by the version that their owner's environment runs, or created for
+   * an earlier one. `trigger`: `null` without a description.
+   */
+  readonly flowsIn: (
+    environment: string,
+    workflows: ReadonlyArray<WorkflowId>
+  ) => Effect.Effect<ReadonlyArray<DeployedFlow>, Unavailable>
   /** Removes all deployments for a customer, or those for all, from an environment that is deleted. */
   readonly removeDeployments: (place: Omit<DeploymentPlace, "spaceId">) => Effect.Effect<void, Unavailable>
   /** The number of the owner's newest release; 0: there is none. */

@@ -12,6 +12,8 @@ import { decodeStrict } from "../SchemaIssues.js"
 import { camelSlug } from "../connector/Binding.js"
 import { type Dependencies, type Ordering, orderOf } from "./Dependencies.js"
 import { type Flow, flowOf, isLoopBody, ownersOf } from "./Flow.js"
+import { scheduleMistakes } from "../trigger/Schedule.js"
+import { describedTrigger } from "./FlowTrigger.js"
 import { FlowSpec } from "./Spec.js"
 import { stepTypes } from "./StepTypes.js"
 import type { Mistakes } from "../expression/Checks.js"
@@ -169,9 +171,12 @@ const responseMistakes = ({ byName, spec }: Flow): Mistakes =>
 const required = (path: string): Mistakes => [{ path, code: "REQUIRED", message: "is required" }]
 
 const triggerMistakes = ({ trigger }: FlowSpec): Mistakes => {
+  const described = describedTrigger(trigger)
   switch (trigger?.type) {
     case "cron":
-      return trigger.cron === undefined ? required("trigger.cron") : []
+      if (trigger.cron === undefined) return required("trigger.cron")
+      // Any time will do: a cron expression that never fires from then on never does.
+      return described?.settings.schedule ? scheduleMistakes(described.settings.schedule, 0, "trigger") : []
     case "event":
       return trigger.event === undefined ? required("trigger.event") : []
     default:

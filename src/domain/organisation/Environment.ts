@@ -52,7 +52,10 @@ export type UpdateEnvironment = typeof Environment.Update.Type
 /** The environment that always runs the latest published version. */
 export const latestEnvironment = "test"
 
-const builtinSlugs: ReadonlySet<string> = new Set([latestEnvironment, "live"])
+/** In which the triggers of flows start their runs. */
+export const triggerEnvironment = "live"
+
+const builtinSlugs: ReadonlySet<string> = new Set([latestEnvironment, triggerEnvironment])
 
 /** An environment that every organisation has from its beginning. `now`: RFC 3339. */
 export const builtinEnvironment = (

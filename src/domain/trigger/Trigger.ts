@@ -188,6 +188,13 @@ export const Trigger = recordOf("Trigger", {
   stats: derivedValue(
     Schema.Struct({ lastFiredAt: NullableTime, nextFireAt: NullableTime, consecutiveFailures: Schema.Number })
   ),
+  /** The workflow in step form whose document describes it; `null`: it is changed by its own requests. */
+  managedBy: generatedValue(
+    Schema.NullOr(WorkflowId),
+    Schema.NullOr(Schema.Struct({ kind: Schema.Literal("workflow"), id: Schema.String })).annotations({
+      description: "The workflow whose steps describe it: it is changed there."
+    })
+  ),
   /** When the service disabled it; `null` unless it is `auto_disabled`. */
   autoDisabledAt: hidden(NullableTime),
   createdBy: generatedValue(Schema.String),

@@ -4,7 +4,7 @@ import { autoReplayOf } from "../event/AutoReplay.js"
 import { patternsOf } from "../expression/Condition.js"
 import { defaultRetryPolicy, type Retry } from "../run/Execution.js"
 import { InvalidState } from "../Failure.js"
-import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId } from "../Ids.js"
+import type { ConnectionId, CustomerId, EventId, OrganisationId, SpaceId, TriggerId, WorkflowId } from "../Ids.js"
 import { canonicalJson } from "../Json.js"
 import { triggerLimits } from "../Limits.js"
 import { nextVersion } from "../Record.js"
@@ -45,6 +45,7 @@ export interface NewTrigger {
   readonly routes: ReadonlyArray<TriggerRoute>
   readonly appEvent: AppEventSettings | null
   readonly accessKey: StoredAccessKey | null
+  readonly managedBy: WorkflowId | null
   readonly createdBy: string
   /** RFC 3339. */
   readonly now: string

@@ -26,6 +26,7 @@ export const triggerView = (trigger: Trigger, { origin, state, subscription }: T
   ...Trigger.show(trigger, {
     webhook: trigger.webhook && webhookView(trigger, trigger.webhook, origin),
     appEvent: trigger.appEvent && appEventView(trigger.appEvent, subscription),
+    managedBy: trigger.managedBy === null ? null : { kind: "workflow" as const, id: trigger.managedBy },
     stats: {
       lastFiredAt: state?.lastFiredAt ?? null,
       nextFireAt: state?.nextFireAt ?? null,

@@ -30,7 +30,7 @@ export const TenantFailures = Schema.Union(
   failures(
     "TenantConflicting",
     409,
-    ["Conflict", "InvalidState", "IdempotencyInProgress", "ConnectionRequired", "ConnectionInactive"],
+    ["Conflict", "InvalidState", "Managed", "IdempotencyInProgress", "ConnectionRequired", "ConnectionInactive"],
     ["CONFLICT"]
   ),
   failures("TenantTooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"]),

@@ -2,10 +2,12 @@
 import { Effect, Option } from "effect"
 import { type Failure, type Forbidden, invalid, refuseWith } from "../../../domain/Failure.js"
 import { deployedRelease, type Pins, type Release, replacedRelease } from "../../../domain/workflow/Release.js"
+import { triggerEnvironment } from "../../../domain/organisation/Environment.js"
 import { type DeploymentPlace, pinnedIds } from "../../ports/Deploying.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
 import { checkReview, findRules } from "../organisation/EnvironmentRecords.js"
+import { makeFlowTriggers } from "../trigger/FlowTriggers.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { makeCheckDeployable } from "./ReleaseContents.js"
 
@@ -53,29 +55,33 @@ const replaceRelease = Effect.fnUntraced(function* (
 })
 
 /** Makes `deployRelease`, which the caller runs under `lockDeployments`. */
-export const makeDeployRelease = Effect.map(makeCheckDeployable, (checkDeployable) =>
-  /** The release after its deployment. Fails if the environment's rules, or a workflow's state, do not allow it. */
-  Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    release: Release,
-    { createdBy, environment: named, exactly }: Deployment
-  ): Effect.fn.Return<Release, Failure | AlreadyExists | Changed> {
-    const environment = named.toLowerCase()
-    yield* refuseWith(outOfScope(caller, "environment", environment))
-    const rules = yield* findRules(tx, release.customerId, environment)
-    if (rules === undefined) return yield* invalid("environment", "NOT_FOUND", "names no environment")
-    yield* refuseWith(missingPermission(caller, rules.needs))
-    yield* checkReview(tx, caller, rules, createdBy)
-    yield* checkDeployable(tx, release)
-    const place = placeOf(release, environment)
-    const before = yield* tx.deployedPins(place)
-    yield* refuseWith(scopeRefusal(caller, before, release.pins, exactly))
-    const now = yield* currentTimestamp
-    yield* tx.deployPins(place, release.pins, { by: caller.id, now }, exactly)
-    yield* replaceRelease(tx, place, release, before, now)
-    const deployed = deployedRelease(release, environment, caller.id, now)
-    yield* tx.releases.update(deployed)
-    return deployed
-  })
+export const makeDeployRelease = Effect.map(
+  Effect.all([makeCheckDeployable, makeFlowTriggers]),
+  ([checkDeployable, followDeployed]) =>
+    /** The release after its deployment. Fails if the environment's rules, or a workflow's state, do not allow it. */
+    Effect.fnUntraced(function* (
+      tx: Tx,
+      caller: Principal,
+      release: Release,
+      { createdBy, environment: named, exactly }: Deployment
+    ): Effect.fn.Return<Release, Failure | AlreadyExists | Changed> {
+      const environment = named.toLowerCase()
+      yield* refuseWith(outOfScope(caller, "environment", environment))
+      const rules = yield* findRules(tx, release.customerId, environment)
+      if (rules === undefined) return yield* invalid("environment", "NOT_FOUND", "names no environment")
+      yield* refuseWith(missingPermission(caller, rules.needs))
+      yield* checkReview(tx, caller, rules, createdBy)
+      yield* checkDeployable(tx, release)
+      const place = placeOf(release, environment)
+      const before = yield* tx.deployedPins(place)
+      yield* refuseWith(scopeRefusal(caller, before, release.pins, exactly))
+      const now = yield* currentTimestamp
+      yield* tx.deployPins(place, release.pins, { by: caller.id, now }, exactly)
+      if (environment === triggerEnvironment)
+        yield* followDeployed(tx, caller, [...new Set([...pinnedIds(before), ...pinnedIds(release.pins)])])
+      yield* replaceRelease(tx, place, release, before, now)
+      const deployed = deployedRelease(release, environment, caller.id, now)
+      yield* tx.releases.update(deployed)
+      return deployed
+    })
 )

@@ -4,9 +4,10 @@
  * neither reads nor changes triggers.
  */
 import { Effect, Struct } from "effect"
-import { type Failure, type Forbidden, NotFound } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, Managed, NotFound } from "../../../domain/Failure.js"
 import type { WorkflowId } from "../../../domain/Ids.js"
 import { type Trigger, type SubscriptionState } from "../../../domain/trigger/Trigger.js"
+import { firstFireAt } from "../../../domain/trigger/TriggerChanges.js"
 import { shownState } from "../../../domain/trigger/Subscription.js"
 import { type TriggerView, triggerView } from "../../../domain/trigger/TriggerView.js"
 import type { MemberFilter, Tx } from "../../ports/Records.js"
@@ -69,6 +70,40 @@ export const findTrigger = (tx: Tx, caller: Principal, id: string, lock = false)
 /** Locks a trigger to change it. Fails unless it has the version that the caller read. */
 export const lockTrigger = (tx: Tx, context: CallContext, id: string, version?: number) =>
   Effect.tap(findTrigger(tx, context.caller, id, true), (found) => checkVersion(context, version, found.version))
+
+/** The same of one that is not kept by its workflow. */
+export const lockOwnTrigger = (tx: Tx, context: CallContext, id: string, version?: number) =>
+  Effect.tap(lockTrigger(tx, context, id, version), ({ managedBy }) =>
+    managedBy === null
+      ? Effect.void
+      : new Managed({
+          managedBy: { kind: "workflow", id: managedBy },
+          message: `the trigger is described by the steps of ${managedBy}: change it there, and deploy that version to live`
+        })
+  )
+
+/** Stores when the trigger fires next, if it is a schedule. */
+export const saveTimes = Effect.fnUntraced(function* (tx: Tx, trigger: Trigger, isNew: boolean, now: string) {
+  if (trigger.schedule === null) return
+  const { id: triggerId, organisationId } = trigger
+  const nextFireAt = firstFireAt(trigger, isNew, now)
+  if (isNew)
+    return yield* tx.triggerStates.insert({
+      triggerId,
+      organisationId,
+      nextFireAt,
+      lastFiredAt: null,
+      consecutiveFailures: 0
+    })
+  const state = yield* Effect.flatten(tx.triggerStates.lock({ triggerId })).pipe(
+    Effect.catchTag("NoSuchElementException", () => Effect.dieMessage("a schedule has a state"))
+  )
+  yield* tx.triggerStates.update({
+    ...state,
+    nextFireAt,
+    consecutiveFailures: trigger.status === "active" ? 0 : state.consecutiveFailures
+  })
+})
 
 /** Subscriptions of one trigger that are read. */
 const maxSubscriptions = 1_000

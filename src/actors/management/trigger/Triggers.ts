@@ -16,16 +16,13 @@ import {
   disabledEvent,
   disabledTrigger,
   enabledTrigger,
-  firstFireAt,
   nextFires,
   hasSameTimes,
   newTrigger,
-  rotatedTrigger,
-  type StoredAccessKey
+  rotatedTrigger
 } from "../../../domain/trigger/TriggerChanges.js"
 import type { TriggerView } from "../../../domain/trigger/TriggerView.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
-import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Origin } from "../../ports/Origin.js"
 import type { Tx } from "../../ports/Records.js"
@@ -36,11 +33,14 @@ import { listQuery, optionalText, Pages } from "../Pages.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggerWarnings } from "./TriggerWarnings.js"
+import { makeAccessKeys } from "./AccessKeys.js"
 import { makeTriggerSettings, checkPatternTotal, checkTriggerLimit } from "./TriggerSettings.js"
 import { makeSubscriptionRetry } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
+  lockOwnTrigger,
   lockTrigger,
+  saveTimes,
   triggerListFilter,
   triggerResource,
   viewOfTrigger,
@@ -55,33 +55,6 @@ export const TriggerList = listQuery({
   status: Schema.optional(TriggerStatus)
 })
 type TriggerList = typeof TriggerList.Type
-
-/** Characters of the random part of an access key, and of the prefix that is shown. */
-const keyLength = 32
-const shownLength = 8
-
-/** Stores when the trigger fires next, if it is a schedule. */
-const saveTimes = Effect.fnUntraced(function* (tx: Tx, trigger: Trigger, isNew: boolean, now: string) {
-  if (trigger.schedule === null) return
-  const { id: triggerId, organisationId } = trigger
-  const nextFireAt = firstFireAt(trigger, isNew, now)
-  if (isNew)
-    return yield* tx.triggerStates.insert({
-      triggerId,
-      organisationId,
-      nextFireAt,
-      lastFiredAt: null,
-      consecutiveFailures: 0
-    })
-  const state = yield* Effect.flatten(tx.triggerStates.lock({ triggerId })).pipe(
-    Effect.catchTag("NoSuchElementException", () => Effect.dieMessage("a schedule has a state"))
-  )
-  yield* tx.triggerStates.update({
-    ...state,
-    nextFireAt,
-    consecutiveFailures: trigger.status === "active" ? 0 : state.consecutiveFailures
-  })
-})
 
 const customerOf = (tx: Tx, context: CallContext, input: CreateTrigger): Effect.Effect<CustomerId | null, Failure> =>
   input.customerId === null || input.customerId === undefined
@@ -114,18 +87,12 @@ const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const pages = yield* Pages
   const identifiers = yield* Identifiers
-  const digests = yield* Digests
   const connectors = yield* Connectors
   const checkInput = yield* makeTriggerSettings
+  const newAccessKey = yield* makeAccessKeys
   /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
   const retrySubscription = yield* makeSubscriptionRetry
   const origin = yield* Origin
-
-  const newAccessKey = () => {
-    const text = `wak_${identifiers.token(keyLength)}`
-    const stored: StoredAccessKey = { hash: digests.keyHash(text), prefix: text.slice(0, shownLength) }
-    return { text, stored }
-  }
 
   /** Newest first: triggers of the customers that the caller reaches, and of all customers. */
   const list = (context: CallContext, params: TriggerList) =>
@@ -166,6 +133,7 @@ const make = Effect.gen(function* () {
             ? null
             : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
         accessKey: accessKey?.stored ?? null,
+        managedBy: null,
         createdBy: caller.id,
         now
       })
@@ -240,7 +208,7 @@ const make = Effect.gen(function* () {
     const event = yield* checkInput(context.caller, type, input, false)
     return yield* change(context, function* (tx) {
       if (input.routes !== undefined) yield* lockRoutes(tx)
-      const before = yield* lockTrigger(tx, context, id, input.version)
+      const before = yield* lockOwnTrigger(tx, context, id, input.version)
       const view = yield* viewOfTrigger(tx, origin, before)
       const changes = yield* pickChanges(UpdateTrigger, input, view, ["stats"])
       yield* checkReadOnly(view, changes)
@@ -258,7 +226,7 @@ const make = Effect.gen(function* () {
 
   const remove = (context: CallContext, id: string) =>
     change(context, function* (tx) {
-      const before = yield* lockTrigger(tx, context, id)
+      const before = yield* lockOwnTrigger(tx, context, id)
       const now = yield* currentTimestamp
       yield* tx.triggers.update(deletedTrigger(before, now))
       yield* saveTimes(tx, disabledTrigger(before, now), false, now)
@@ -278,7 +246,7 @@ const make = Effect.gen(function* () {
   ) =>
     change(context, function* (tx) {
       yield* lockRoutes(tx)
-      const before = yield* lockTrigger(tx, context, id)
+      const before = yield* lockOwnTrigger(tx, context, id)
       const now = yield* currentTimestamp
       const after = yield* next(before, now)
       if (after !== before && after.status === "active" && !(yield* hasRunnableRoute(tx, after)))

@@ -3,7 +3,12 @@ import { Effect } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { WorkflowId } from "../../../domain/Ids.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
-import { disabledEvent, disabledTrigger, type DisableReason } from "../../../domain/trigger/TriggerChanges.js"
+import {
+  deletedTrigger,
+  disabledEvent,
+  disabledTrigger,
+  type DisableReason
+} from "../../../domain/trigger/TriggerChanges.js"
 import type { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 
@@ -55,6 +60,12 @@ export const disableTriggersOf = Effect.fnUntraced(function* (
     if (found.length < batchSize) return
   }
 })
+
+/** Deletes the triggers that a deleted workflow has described, after they were disabled. */
+export const deleteManagedTriggers = (tx: Tx, workflowId: WorkflowId, now: string) =>
+  Effect.flatMap(tx.triggers.list({ where: { managedBy: workflowId, deletedAt: null }, limit: batchSize }), (found) =>
+    Effect.forEach(found, (trigger) => tx.triggers.update(deletedTrigger(trigger, now)), { discard: true })
+  )
 
 const stopSchedule = ({ triggerStates }: Tx, { id }: Trigger) =>
   Effect.flatMap(triggerStates.list({ where: { triggerId: id }, limit: 1 }), (states) =>

@@ -15,6 +15,7 @@ import type { AlreadyExists, Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
 import { currentTimestamp } from "../Timestamp.js"
+import { makeFlowTriggers } from "../trigger/FlowTriggers.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { AnsweredTime } from "../../../domain/Time.js"
@@ -51,7 +52,15 @@ export const Publication = Schema.Struct({
   version: Schema.Number,
   publishedAt: AnsweredTime,
   created: Schema.Boolean,
-  deployedTo: Schema.Array(Schema.String)
+  deployedTo: Schema.Array(Schema.String),
+  createdTrigger: Schema.NullOr(
+    Schema.Struct({
+      id: Schema.String,
+      type: Schema.String,
+      url: Schema.NullOr(Schema.String),
+      accessKey: Schema.NullOr(Schema.String)
+    })
+  ).annotations({ description: "The trigger that the steps describe, if it is new. Its access key is shown once." })
 }).annotations({ identifier: "Published" })
 export type Publication = typeof Publication.Type
 
@@ -68,6 +77,7 @@ const deployRefusal = (caller: Principal, { isProtected, slug }: AutomaticEnviro
 export const makePublish = Effect.gen(function* () {
   const freezeBindings = yield* makeFreezeBindings
   const identifiers = yield* Identifiers
+  const followDeployed = yield* makeFlowTriggers
 
   const versionToPublish = Effect.fnUntraced(function* (
     tx: Tx,
@@ -103,6 +113,7 @@ export const makePublish = Effect.gen(function* () {
     const version = yield* versionToPublish(tx, workflow, request, author)
     yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
     yield* tx.deployAutomatically(workflow, version.number, author)
+    const [createdTrigger = null] = yield* followDeployed(tx, caller, [workflow.id])
     yield* tx.emit(deployedEvent(identifiers.next("evt"), workflow, version.number, environments, author.now))
     return {
       value: {
@@ -110,7 +121,8 @@ export const makePublish = Effect.gen(function* () {
         version: version.number,
         publishedAt: version.publishedAt,
         created: version.publishedAt === author.now,
-        deployedTo: automatic.filter(({ isOwn }) => isOwn).map(({ slug }) => slug)
+        deployedTo: automatic.filter(({ isOwn }) => isOwn).map(({ slug }) => slug),
+        createdTrigger
       },
       resource: { id: workflow.id, name: workflow.name, customerId: workflow.customerId },
       before: { publishedVersion: workflow.publishedVersion, status: workflow.status },

@@ -15,7 +15,7 @@ import { sharedListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggersOf } from "../trigger/TriggerRecords.js"
-import { disableTriggersOf } from "../trigger/WorkflowTriggers.js"
+import { deleteManagedTriggers, disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findVersion, findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
 import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
@@ -85,6 +85,7 @@ const make = Effect.gen(function* () {
       yield* checkVersion(context, undefined, before.version)
       yield* tx.workflows.update({ ...before, deletedAt: now, ...nextVersion(before, now) })
       yield* disableTriggersOf(identifiers, tx, before.id, "workflow_deleted", now)
+      yield* deleteManagedTriggers(tx, before.id, now)
       return {
         value: undefined,
         resource: workflowResource(before),

@@ -36,26 +36,12 @@ export const compileFlow = ({
         source,
         script,
         bindings,
-        warnings: [...triggerWarnings(checked), ...warnings.map((issue) => placedIssue(modules, issue))],
+        warnings: warnings.map((issue) => placedIssue(modules, issue)),
         diagram: flowDiagram(checked),
         isLong: checked.isLong
       })
     })
   })
-
-/** A trigger of the document is a description: publishing makes none. */
-const triggerWarnings = ({ flow: { spec } }: CheckedFlow): ReadonlyArray<Detail & SourceIssue> =>
-  spec.trigger === undefined || spec.trigger === null || spec.trigger.type === "manual"
-    ? []
-    : [
-        {
-          path: "trigger",
-          code: "TRIGGER_NOT_CREATED",
-          message: "is kept with the steps and starts nothing: create the trigger by POST /api/v1/triggers",
-          line: 1,
-          column: 1
-        }
-      ]
 
 /** Mistakes in the conditions' patterns and values. */
 const patternMistakes = ({ flow }: CheckedFlow): ReadonlyArray<Detail> =>

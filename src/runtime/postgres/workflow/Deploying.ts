@@ -10,6 +10,7 @@ import type {
   PublishedWorkflow
 } from "../../../actors/ports/Deploying.js"
 import { WorkflowId } from "../../../domain/Ids.js"
+import { FlowTrigger } from "../../../domain/flow/Spec.js"
 import type { Pins } from "../../../domain/workflow/Release.js"
 import { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import type { Sql } from "../database/Sql.js"
@@ -22,6 +23,10 @@ const decodeWorkflow = rowDecoder(
   Workflow.stored.pick("id", "name", "customerId", "status", "publishedVersion")
 )
 const decodeVersion = rowDecoder("workflow_versions", WorkflowVersion.stored.pick("workflowId", "number", "bindings"))
+const decodeFlow = rowDecoder("workflows", {
+  ...Workflow.stored.pick("id", "name", "customerId").fields,
+  trigger: Schema.NullOr(FlowTrigger)
+})
 const decodePin = rowDecoder("deployments", { workflowId: WorkflowId, number: Schema.Number })
 const decodeEnvironment = rowDecoder("environments", {
   slug: Schema.String,
@@ -135,6 +140,20 @@ const deployPins: (sql: Sql) => Deploying["deployPins"] =
     )
   }
 
+const flowsIn = (sql: Sql, environment: string, workflows: ReadonlyArray<string>) =>
+  sql`SELECT w.id, w.name, w.customer_id AS "customerId", v.spec->'trigger' AS trigger
+    FROM workflows w
+    LEFT JOIN deployments d ON d.workflow_id = w.id AND d.environment = ${environment}
+      AND d.customer_id IS NOT DISTINCT FROM w.customer_id
+    LEFT JOIN workflow_versions v ON v.workflow_id = w.id AND v.number = d.number
+    WHERE w.id = ANY(${workflows}) AND w.form = 'steps' AND w.deleted_at IS NULL
+      AND (v.spec->'trigger' ? 'type'
+        OR EXISTS (SELECT FROM triggers t WHERE t.managed_by = w.id AND t.deleted_at IS NULL))
+    ORDER BY w.id`.pipe(
+    Effect.map((rows) => rows.map(decodeFlow)),
+    Effect.catchAll(readError)
+  )
+
 const removeDeployments: (sql: Sql) => Deploying["removeDeployments"] =
   (sql) =>
   ({ customerId, environment }) =>
@@ -173,6 +192,7 @@ export const makeDeploying = (sql: Sql): Deploying => ({
   deployPins: deployPins(sql),
   automaticEnvironments: (workflow, by) => automaticEnvironments(sql, workflow, by),
   deployAutomatically: (workflow, number, { by, now }) => deployAutomatically(sql, workflow, number, by, now),
+  flowsIn: (environment, workflows) => flowsIn(sql, environment, workflows),
   removeDeployments: removeDeployments(sql),
   lastReleaseNumber: lastReleaseNumber(sql),
   hasPendingReleases: hasPendingReleases(sql),
