@@ -1,5 +1,7 @@
 /** A run that names an installation uses its connections and values, if the key may use it. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { ConnectionId, CustomerId } from "../../src/domain/Ids.js"
+import { installationOfEvent } from "../../src/domain/organisation/Installation.js"
 import { eventually } from "../support/eventually.js"
 import {
   requestsTo,
@@ -176,5 +178,92 @@ describe("A run that names an installation", () => {
     const answer = await through("acme")
     assert.deepStrictEqual([answer.status, requestsTo("/things").at(-1)?.headers["x-acme-key"]], [200, "proxied"])
     assert.strictEqual((await through("beta")).body.code, "CONNECTION_REQUIRED")
+  })
+})
+
+describe("A run that an event starts for a customer", () => {
+  const key = () => svc.first.key
+  /** A workflow that makes a call and tells its installation, and a trigger of it for a new customer. */
+  const place = async () => {
+    const made = await svc.ask("POST", "/api/v1/customers", { key: key(), body: { name: slug() } })
+    const customerId = made.body.data.id as CustomerId
+    const workflowId = await workflow("await svc.connector.acme.get({ id: ctx.input.id }); return ctx.installation")
+    const body = { type: "manual", name: slug(), customerId, routes: [{ workflowId }] }
+    const trigger = await svc.ask("POST", "/api/v1/triggers", { key: key(), body })
+    assert.strictEqual(trigger.status, 201, trigger.text)
+    return { customerId, workflowIds: [workflowId], trigger: trigger.body.data.id }
+  }
+  /** The event after it was settled. */
+  const fire = async (trigger: string, id = "fired") => {
+    const fired = await svc.ask("POST", `/api/v1/triggers/${trigger}/fire`, { key: key(), body: { payload: { id } } })
+    assert.strictEqual(fired.status, 202, fired.text)
+    return eventually(
+      async () => (await svc.ask("GET", `/api/v1/events/${fired.body.data.eventId}`, { key: key() })).body.data,
+      ({ status }) => status !== "received"
+    )
+  }
+  const runOf = async (trigger: string, id?: string) => {
+    const event = await fire(trigger, id)
+    assert.strictEqual(event.status, "delivered", JSON.stringify(event))
+    return eventually(
+      () => execution(event.deliveries[0].executionId),
+      ({ status }) => status === "completed" || status === "failed"
+    )
+  }
+  const refusal = async (trigger: string) => {
+    assert.strictEqual((await fire(trigger)).status, "dead")
+    return (await svc.ask("GET", `/api/v1/dlq?trigger_id=${trigger}`, { key: key() })).body.data[0].error.code
+  }
+
+  it("has the connections and values of the customer's installation that lists the workflow", async () => {
+    const { customerId, trigger, workflowIds } = await place()
+    const [own] = [await connect("acme", "installed", customerId), await connect("acme", "other", customerId)]
+    await install({ workflowIds: [] }, customerId)
+    const { id } = await install({ workflowIds, connections: { acme: own.id }, config: { since: "May" } }, customerId)
+    const run = await runOf(trigger, "of-event")
+    assert.deepInclude(run, { status: "completed", installationId: id, output: { id, config: { since: "May" } } })
+    assert.strictEqual(requestsTo("/acme/get/of-event").at(-1)?.headers["x-acme-key"], "installed")
+    const other = await place()
+    await connect("acme", "k", other.customerId)
+    assert.deepInclude(await runOf(other.trigger), { status: "completed", installationId: null, output: null })
+  })
+
+  it("is refused if several installations may be meant, or the one is paused: a dead letter says so", async () => {
+    const { customerId, trigger, workflowIds } = await place()
+    const { id: connection } = await connect("acme", "k", customerId)
+    const { id: first } = await install({ workflowIds, connections: { acme: connection } }, customerId)
+    const { id: second } = await install({ workflowIds }, customerId)
+    assert.strictEqual(await refusal(trigger), "AMBIGUOUS_INSTALLATION")
+    const change = async (id: string, status: string) => {
+      const changed = await svc.ask("PUT", `/api/v1/installations/${id}`, { key: key(), body: { status } })
+      assert.strictEqual(changed.status, 200, changed.text)
+    }
+    await change(second, "paused")
+    assert.strictEqual((await runOf(trigger)).installationId, first)
+    await change(first, "paused")
+    assert.strictEqual(await refusal(trigger), "INSTALLATION_PAUSED")
+  })
+})
+
+describe("Of the installations that list a workflow an event gets", () => {
+  const [mine, other] = ["conn_mine", "conn_other"].map((id) => id as ConnectionId)
+  const installed = (connection: ConnectionId | undefined, status: "active" | "paused" = "active") => ({
+    connections: connection === undefined ? {} : { acme: connection },
+    status
+  })
+  const [paused, active] = [installed(mine, "paused"), installed(other)]
+  const ambiguous = "AMBIGUOUS_INSTALLATION"
+  it.each([
+    ["none of none", [], mine, null],
+    ["the one that has its connection", [active, installed(mine), active], mine, installed(mine)],
+    ["the active one that has its connection", [paused, installed(mine), active], mine, installed(mine)],
+    ["none if two have its connection", [installed(mine), installed(mine)], mine, ambiguous],
+    ["none if the one that has its connection is paused", [paused, active], mine, "INSTALLATION_PAUSED"],
+    ["the only active one if none has its connection", [installed(other, "paused"), active], mine, active],
+    ["the only active one if it has no connection", [paused, active], null, active],
+    ["none if several are active", [active, installed(undefined)], null, ambiguous]
+  ] as const)("%s", (_, installations, connection, wanted) => {
+    const found = installationOfEvent(installations, connection ?? null)
+    assert.deepStrictEqual(found !== null && "code" in found ? found.code : found, wanted)
   })
 })

@@ -3,9 +3,11 @@ import { Effect, Option } from "effect"
 import type { Event } from "../../domain/event/Event.js"
 import { inputOf, type MatchedRoute } from "../../domain/event/EventRouting.js"
 import type { Plan } from "../../domain/organisation/Plan.js"
+import { installationOfEvent, ownConnections } from "../../domain/organisation/Installation.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { Computations } from "../ports/Computations.js"
 import { CustomerReads, type KnownCustomer } from "../ports/organisation/CustomerReads.js"
+import { InstallationReads, type KnownInstallation } from "../ports/organisation/InstallationReads.js"
 import type { StartRequest } from "../ports/run/Executions.js"
 import { type Runnable, Runnables } from "../ports/run/Runnables.js"
 
@@ -26,6 +28,7 @@ export type RouteStart =
 export const makeRouteStart = Effect.gen(function* () {
   const runnables = yield* Runnables
   const customers = yield* CustomerReads
+  const installations = yield* InstallationReads
   const { compute } = yield* Computations
 
   /** The version that runs in the route's environment, or for a replay the one that ran before. */
@@ -77,11 +80,29 @@ export const makeRouteStart = Effect.gen(function* () {
       : Effect.map(customers.find(event.organisationId, { id }), Option.getOrUndefined)
   }
 
+  /** The customer's installation whose connections and values the run uses; `null`: none lists the workflow. */
+  const installationOf = (
+    { connectionId, organisationId }: Event,
+    { route }: MatchedRoute,
+    customer: KnownCustomer | null
+  ) =>
+    customer === null
+      ? Effect.succeed(null)
+      : Effect.map(
+          installations.ofEvent(organisationId, {
+            connectionId,
+            customerId: customer.id,
+            workflowId: route.workflowId
+          }),
+          (found) => installationOfEvent(found, connectionId)
+        )
+
   const requestOf = (
     event: Event,
     matched: MatchedRoute,
     runnable: Runnable,
     customer: KnownCustomer | null,
+    installation: KnownInstallation | null,
     plan: Plan,
     lane: string | null
   ): StartRequest => ({
@@ -93,8 +114,8 @@ export const makeRouteStart = Effect.gen(function* () {
     input: inputOf(matched, event),
     headers: { ...event.record.headers, ...matched.route.headers },
     customer: customer === null ? null : { id: customer.id, ref: customer.externalRef },
-    installation: null,
-    connections: null,
+    installation: installation === null ? null : { id: installation.id, config: installation.config },
+    connections: installation === null ? null : ownConnections(installation),
     userId: null,
     trigger: {
       type: matched.trigger.type,
@@ -117,7 +138,9 @@ export const makeRouteStart = Effect.gen(function* () {
     if (customer !== null && customer.status !== "active") return { _tag: "Held" }
     const runnable = yield* runnableOf(event, matched)
     if ("code" in runnable) return failed(runnable)
-    const request = requestOf(event, matched, runnable, customer, plan, lane)
+    const installation = yield* installationOf(event, matched, customer)
+    if (installation !== null && "code" in installation) return failed(installation)
+    const request = requestOf(event, matched, runnable, customer, installation, plan, lane)
     const broken = yield* contractFailure(runnable, request.input)
     return broken === undefined ? { _tag: "Start", matched, request } : failed(broken)
   })

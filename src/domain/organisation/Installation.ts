@@ -7,6 +7,7 @@ import { ConnectionId, CustomerId, InstallationId, OrganisationId, WorkflowId } 
 import { JsonObject } from "../Json.js"
 import { configurationValues, installationLimits } from "../Limits.js"
 import { Slug } from "../Slug.js"
+import type { ChosenConnection } from "../run/RunJournal.js"
 import { fixedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime } from "../Time.js"
 
@@ -114,6 +115,35 @@ export const inactiveInstallation = ({ status }: Pick<Installation, "status">): 
   status === "active"
     ? undefined
     : new InvalidState({ state: status, message: `the installation is ${status}: runs need an active installation` })
+
+/** Runs of an installation use its own connections only. */
+export const ownConnections = ({ connections }: Pick<Installation, "connections">): ReadonlyArray<ChosenConnection> =>
+  Object.entries(connections).map(([connector, id]) => ({ connector, alias: null, id }))
+
+/**
+ * The installation of a run that an event starts, of those of the customer that list the workflow and are not uninstalled: the
+ * one that has the event's connection, else the only active one. `null`: there is none. A refusal, as the code and message of
+ * a dead letter: several are possible, or none of them is active.
+ */
+export const installationOfEvent = <A extends Pick<Installation, "connections" | "status">>(
+  installations: ReadonlyArray<A>,
+  connectionId: ConnectionId | null
+): A | null | { readonly code: string; readonly message: string } => {
+  const connected = installations.filter(({ connections }) =>
+    Object.values(connections).some((id) => id === connectionId)
+  )
+  const possible = connected.length > 0 ? connected : installations
+  if (possible.length === 0) return null
+  const [chosen, second] = possible.filter(({ status }) => status === "active")
+  if (chosen === undefined) {
+    const message = "the customer's installation that lists the workflow is paused: set it active and replay"
+    return { code: "INSTALLATION_PAUSED", message }
+  }
+  if (second === undefined) return chosen
+  const message =
+    "several installations of the customer list the workflow: list it in one, or give each a connection of its own"
+  return { code: "AMBIGUOUS_INSTALLATION", message }
+}
 
 /** The installation as the API shows it. `bindings`: those of its workflows. */
 export const installationView = (

@@ -6,7 +6,7 @@ import { Effect, Option } from "effect"
 import { ConnectionReads } from "../../actors/ports/connection/ConnectionReads.js"
 import { CustomerReads, type KnownCustomer } from "../../actors/ports/organisation/CustomerReads.js"
 import { RateLimits } from "../../actors/ports/organisation/RateLimits.js"
-import { InstallationReads, type KnownInstallation } from "../../actors/ports/organisation/InstallationReads.js"
+import { InstallationReads } from "../../actors/ports/organisation/InstallationReads.js"
 import { nounOf } from "../../domain/access/CallerKind.js"
 import { customerRefusal, customerCeiling } from "../../domain/organisation/Customer.js"
 import {
@@ -18,7 +18,7 @@ import {
   refuseWith
 } from "../../domain/Failure.js"
 import type { ConnectionId } from "../../domain/Ids.js"
-import { inactiveInstallation } from "../../domain/organisation/Installation.js"
+import { inactiveInstallation, ownConnections } from "../../domain/organisation/Installation.js"
 import type { ChosenConnection, StartEntry } from "../../domain/run/RunJournal.js"
 import { claimedExternalRef, type CustomerReference, parseTenancy, type Tenancy } from "../../domain/Tenancy.js"
 import type { RequestHead } from "../Wire.js"
@@ -61,10 +61,6 @@ const requireActive = (customer: KnownCustomer): Effect.Effect<KnownCustomer, In
 
 const connectionNotOfCustomer = () =>
   new Forbidden({ code: "FORBIDDEN", message: "x-svc-connections names a connection that is not this customer's" })
-
-/** Runs of an installation use its own connections only. */
-const connectionsOf = ({ connections }: KnownInstallation): ReadonlyArray<ChosenConnection> =>
-  Object.entries(connections).map(([connector, id]) => ({ connector, alias: null, id }))
 
 export const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
@@ -167,7 +163,7 @@ export const make = Effect.gen(function* () {
     const named = tenancy.installationId
     const installation = named === null ? null : yield* installationOf(caller, customer, named)
     const config = tenancy.installationConfig ?? installation?.config ?? null
-    const own = installation === null ? null : connectionsOf(installation)
+    const own = installation === null ? null : ownConnections(installation)
     return {
       customer,
       connections: tenancy.connections === null ? own : yield* checkConnections(caller, customer, tenancy.connections),

@@ -7,7 +7,7 @@ import { customerRefusal } from "../../../domain/organisation/Customer.js"
 import { type ExecutionView } from "../../../domain/run/ExecutionView.js"
 import { type Failure, type Forbidden, InvalidState, NotFound, refuseWith } from "../../../domain/Failure.js"
 import type { ExecutionId } from "../../../domain/Ids.js"
-import { inactiveInstallation } from "../../../domain/organisation/Installation.js"
+import { inactiveInstallation, ownConnections } from "../../../domain/organisation/Installation.js"
 import {
   customerOfRun,
   isResume,
@@ -62,9 +62,8 @@ const startContextWithoutJournal = (
   installation: KnownInstallation | null
 ): StartContext => {
   if (installation === null) return { headers, installation: null, connections: chosenConnections ?? null }
-  const { config, connections, id } = installation
-  const own = Object.entries(connections).map(([connector, its]) => ({ connector, alias: null, id: its }))
-  return { headers, installation: { id, config }, connections: chosenConnections ?? own }
+  const { config, id } = installation
+  return { headers, installation: { id, config }, connections: chosenConnections ?? ownConnections(installation) }
 }
 
 /** The refusal if the key may not use the connections that the run was started with. */

@@ -1,7 +1,7 @@
-/** Finds the installation that a request names. Results may be one second old. */
+/** Finds the installation that a request names, or those that apply to an event. Results may be one second old. */
 import { type Effect, type Option, Context } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import type { ConnectionId, CustomerId, OrganisationId, WorkflowId } from "../../../domain/Ids.js"
 import type { Installation } from "../../../domain/organisation/Installation.js"
 
 /** The members of an installation on which a start depends. They may be a second old. */
@@ -9,6 +9,13 @@ export type KnownInstallation = Pick<
   Installation,
   "id" | "customerId" | "workflowIds" | "connections" | "config" | "status"
 >
+
+/** An event of a customer that starts a workflow. */
+export interface EventPlace {
+  readonly customerId: CustomerId
+  readonly workflowId: WorkflowId
+  readonly connectionId: ConnectionId | null
+}
 
 export class InstallationReads extends Context.Tag("svc/InstallationReads")<
   InstallationReads,
@@ -18,5 +25,14 @@ export class InstallationReads extends Context.Tag("svc/InstallationReads")<
       organisation: OrganisationId,
       id: string
     ) => Effect.Effect<Option.Option<KnownInstallation>, Unavailable>
+
+    /**
+     * The installations of the customer that list the workflow and are not uninstalled, as many as decide which one an event
+     * is for: at most two, first those that have its connection, then active ones.
+     */
+    readonly ofEvent: (
+      organisation: OrganisationId,
+      place: EventPlace
+    ) => Effect.Effect<ReadonlyArray<KnownInstallation>, Unavailable>
   }
 >() {}
