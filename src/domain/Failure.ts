@@ -35,6 +35,8 @@ export class Unauthorized extends Data.TaggedError("Unauthorized")<{
     | "IDENTITY_HMAC_INVALID"
     | "INVALID_SIGNATURE"
   readonly message: string
+  /** The flow's own authentication refused the call. */
+  readonly isCustomAuth?: true
 }> {}
 
 /** The caller is authenticated and not allowed to do this. */

@@ -8,6 +8,7 @@ import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { type Collector, startCollector, findValues, encodingsOf } from "../support/collector.js"
 import { readEveryRow } from "../support/everyRow.js"
+import { leakyConnector } from "../support/leakyConnector.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
@@ -28,6 +29,7 @@ const given = {
   formKey: secret("formKey"),
   inProxy: secret("inProxy"),
   inPath: randomBytes(18).toString("hex"),
+  flowToken: secret("flowToken"),
   stored: secret("stored"),
   overwritten: secret("overwritten")
 }
@@ -93,7 +95,7 @@ describe("With a collector", () => {
     })
     await current.ready
     client = api(dataDir)
-    const made = await client.call("POST", "/api/v1/connectors", definition)
+    const made = await client.call("POST", "/api/v1/connectors", leakyConnector(given.clientSecret))
     assert.strictEqual(made.status, 201, JSON.stringify(made.body))
     assert.strictEqual((await client.call("POST", "/api/v1/connectors/leaky/publish", {})).status, 200)
   }, 60_000)
@@ -254,6 +256,42 @@ describe("With a collector", () => {
         }
       }
     }
+    const guard = await client.workflow(
+      "guard",
+      "instant",
+      `export default async ({ input: { token } }) => {
+        console.log("it is", token, btoa(token))
+        const answer = await (await fetch("${outside.url}/echo200?t=" + encodeURIComponent(token))).text()
+        return { allow: true, token, answer }
+      }`
+    )
+    for (const type of ["bearer", "workflow"]) {
+      const customAuth = type === "bearer" ? { type, secretName: "CANARY" } : { type, workflowId: guard }
+      const steps = [
+        { name: "told", type: "action", config: { code: "export default async (input, ctx) => ctx.headers" } }
+      ]
+      const flow = await client.call("POST", "/api/v1/workflows", {
+        name: `guarded_by_${type}`,
+        form: "steps",
+        spec: { steps, customAuth }
+      })
+      assert.strictEqual(flow.status, 201, JSON.stringify(flow.body))
+      await client.call("POST", `/api/v1/workflows/${flow.body.data.id}/publish`, {})
+      const answer = await fetch(`${client.dev.baseUrl}/api/v1/guarded_by_${type}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "x-svc-api-key": client.dev.apiKey,
+          "x-svc-space-id": client.dev.spaceId,
+          "x-svc-custom-auth": "true",
+          authorization: `Bearer ${given.flowToken}`
+        },
+        body: "{}"
+      })
+      const text = await answer.text()
+      assert.strictEqual(answer.status, type === "bearer" ? 401 : 200, text)
+      assert.deepStrictEqual(findValues(canaries, new Map([["answer", text]])), [])
+    }
     const told = await client.workflow("told", "standard", "export default async () => 1")
     const secretOf = (await client.call("POST", "/api/v1/callback-secret/rotate", {})).body.data.secret
     canaries.set("callbackSecret", secretOf)
@@ -308,7 +346,17 @@ describe("With a collector", () => {
     for (const [form, text] of encodingsOf(given.apiKey))
       assert.isNotEmpty(findValues(new Map([["a", given.apiKey]]), new Map([["b", `x${text}y`]])), form)
     const sent = new Map([["provider", outside.requests.map((one) => JSON.stringify(one)).join("\n")]])
-    for (const name of ["apiKey", "queryKey", "password", "pin", "refreshToken", "clientSecret", "stored", "inPath"])
+    for (const name of [
+      "apiKey",
+      "queryKey",
+      "password",
+      "pin",
+      "refreshToken",
+      "clientSecret",
+      "stored",
+      "flowToken",
+      "inPath"
+    ])
       assert.isNotEmpty(findValues(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
     for (const signal of ["traces", "logs", "metrics"]) assert.isNotEmpty(otlp.received(`/v1/${signal}`), signal)
     for (const name of ["/oauth/callback", "/api/v1/workflows/:id/execute", "/connect/:link", "/api/v1/proxy/"])
@@ -318,58 +366,3 @@ describe("With a collector", () => {
     assert.deepStrictEqual(findValues(canaries, places), [])
   }, 60_000)
 })
-
-const base = "{{connection.config.base}}"
-const header = (name: string, value: string) => [{ in: "header", name, value }]
-const field = (name: string) => [{ name, secret: true }]
-const definition = {
-  svcConnector: 1,
-  slug: "leaky",
-  name: "Leaky",
-  kind: "crm",
-  version: "1.0.0",
-  baseUrl: base,
-  connectionConfig: { type: "object", properties: { base: { type: "string" }, how: { type: "string" } } },
-  auth: [
-    {
-      id: "oauth",
-      type: "oauth2",
-      default: true,
-      authorizationUrl: `${base}/authorize`,
-      tokenUrl: `${base}/token`,
-      revocationUrl: `${base}/echo500`,
-      clientId: "the-client",
-      clientSecret: given.clientSecret,
-      clientAuth: "body"
-    },
-    {
-      id: "machine",
-      type: "oauth2",
-      grant: "client_credentials",
-      tokenUrl: `${base}/token`,
-      clientId: "m",
-      clientSecret: given.clientSecret
-    },
-    { id: "key", type: "api_key", inject: header("X-API-Key", "{{credential.apiKey}}") },
-    {
-      id: "query",
-      type: "api_key",
-      fields: field("token"),
-      inject: [{ in: "query", name: "t", value: "{{credential.token}}" }]
-    },
-    { id: "basic", type: "basic" },
-    {
-      id: "custom",
-      type: "custom",
-      fields: field("pin"),
-      inject: [{ in: "body", name: "pin", value: "{{credential.pin}}" }]
-    },
-    { id: "signed", type: "custom", fields: field("secret"), sign: "hook:hmacSha256" }
-  ],
-  retry: { maxAttempts: 1 },
-  test: { action: "me", accountLabel: "$.account" },
-  actions: [
-    { name: "me", request: { method: "POST", path: "/{{connection.config.how}}", body: { a: 1 } } },
-    { name: "call", request: { method: "POST", path: "/{{args.how}}", body: { a: 1 } } }
-  ]
-}

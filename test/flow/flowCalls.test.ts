@@ -233,3 +233,98 @@ describe("A flow that fails", () => {
     assert.strictEqual(answer.headers["x-svc-execution-id"], running)
   })
 })
+
+describe("A flow's own authentication", () => {
+  const guarded = async (name: string, customAuth: object) => {
+    const told = computed("export default async (input, ctx) => ({ input, names: Object.keys(ctx.headers) })")
+    await publish(name, steps([told], { customAuth, requestSchema: { type: "object", required: ["n"] } }))
+    return (authorization?: string, more: object = {}, input: object = { n: 1 }) =>
+      call(name, input, {
+        "x-svc-custom-auth": "true",
+        ...(authorization === undefined ? {} : { authorization }),
+        ...more
+      })
+  }
+  const stored = (name: string, value: string, more: object = {}) =>
+    svc.ask("POST", "/api/v1/secrets", { key: key(), body: { name, type: "text", value, ...more } })
+  const assertRefused = ({ body, status, text }: Awaited<ReturnType<typeof call>>, message: RegExp) => {
+    assert.deepStrictEqual([status, body.code, body.isCustomAuthError], [401, "UNAUTHORIZED", true], text)
+    assert.match(body.message, message)
+  }
+  const startedRuns = async () => (await svc.sql<{ n: number }>("SELECT count(*)::int AS n FROM executions"))[0]?.n ?? 0
+
+  it("starts it with the bearer token that its secret holds, the most specific one, and for no other", async () => {
+    await stored("FLOW_TOKEN", "of-all")
+    const ask = await guarded("bearer_flow", { type: "bearer", secretName: "FLOW_TOKEN" })
+    const accepted = await ask("bearer  of-all")
+    assert.deepStrictEqual([accepted.status, accepted.body.input], [200, {}], accepted.text)
+    assert.notInclude(accepted.body.names, "authorization")
+    await stored("FLOW_TOKEN", "of-the-tenant", { customerId: svc.first.customerId })
+    const before = await startedRuns()
+    for (const forged of ["Bearer of-all", "Bearer of-the-tenant2", "Bearer ", "of-the-tenant", "Basic of-the-tenant"])
+      assertRefused(await ask(forged), /token/)
+    assertRefused(await ask(), /Bearer TOKEN/)
+    assertRefused(await ask("Bearer of-the-tenant", { "x-svc-custom-auth": "false" }), /x-svc-custom-auth: true/)
+    // Who is refused does not learn what the flow takes.
+    assertRefused(await ask("Bearer no", {}, {}), /token/)
+    assert.strictEqual(await startedRuns(), before)
+    assert.strictEqual((await ask("Bearer of-the-tenant")).status, 200)
+  })
+
+  it("takes the whole header, and refuses while its secret does not exist", async () => {
+    const ask = await guarded("header_flow", { type: "header", secretName: "WHOLE_HEADER" })
+    assertRefused(await ask("Token abc"), /no secret WHOLE_HEADER/)
+    await stored("WHOLE_HEADER", "Token abc")
+    assertRefused(await ask("abc"), /not accept/)
+    assert.strictEqual((await ask("Token abc")).status, 200)
+  })
+
+  it("asks a workflow, and only allow: true within 5 s accepts", async () => {
+    const checker = await publish(
+      "checker",
+      code(`const { token, headers } = ctx.input
+        if (token === "slow") await new Promise((done) => setTimeout(done, 20_000))
+        if (token === "broken") throw new Error("no")
+        if (token === "says") return { allow: "true" }
+        return { allow: token === "good" && headers.authorization === undefined && headers["x-from"] === "partner" }`)
+    )
+    const ask = await guarded("asking_flow", { type: "workflow", workflowId: checker })
+    const from = { "x-from": "partner" }
+    assert.strictEqual((await ask("Bearer good", from)).status, 200)
+    assert.strictEqual((await ask("good", from)).status, 200)
+    for (const token of ["good2", "says"]) assertRefused(await ask(`Bearer ${token}`, from), /not accept/)
+    assertRefused(await ask("Bearer good"), /not accept/)
+    assertRefused(await ask("Bearer broken", from), /did not complete/)
+    const started = Date.now()
+    assertRefused(await ask("Bearer slow", from), /did not complete within 5 s/)
+    assertWithin(Date.now() - started, 9_000)
+    const runs = await svc.ask("GET", `/api/v1/executions?workflow_id=${checker}`, { key: key() })
+    assert.lengthOf(runs.body.data, 7)
+    const shown = await execution(runs.body.data[0].id)
+    assert.strictEqual(shown.input.token, "[redacted]")
+  })
+
+  it("refuses where the workflow cannot be asked", async () => {
+    const slow = await publish("not_instant", code("return { allow: true }"), { tier: "standard" })
+    const unpublished = (await save("never_published", code("return { allow: true }"))).body.data.id
+    const asked: ReadonlyArray<readonly [string, RegExp]> = [
+      [slow, /not Instant/],
+      [unpublished, /never been published/],
+      ["wf_000000000000", /no workflow/]
+    ]
+    for (const [index, [workflowId, message]] of asked.entries()) {
+      const ask = await guarded(`unasked_${index}`, { type: "workflow", workflowId })
+      assertRefused(await ask("Bearer any"), message)
+    }
+  })
+
+  it("belongs to calls by name: execute takes the caller's key alone", async () => {
+    const id = await publish(
+      "keyed",
+      steps([computed("export default async () => 1")], { customAuth: { type: "bearer", secretName: "NONE" } })
+    )
+    assertRefused(await call("keyed"), /x-svc-custom-auth: true/)
+    const executed = await svc.ask("POST", `/api/v1/workflows/${id}/execute`, { key: key(), body: { input: {} } })
+    assert.strictEqual(executed.status, 200, executed.text)
+  })
+})

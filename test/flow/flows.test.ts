@@ -310,7 +310,7 @@ describe("Saving a flow", () => {
         ],
         {
           response: { success: { body: "{{steps.inner.output}}" } },
-          customAuth: { type: "bearer", secretName: "TOKEN" }
+          customAuth: { type: "bearer", secretName: "no name", workflowId: "wf_000000000000" }
         }
       ),
       [
@@ -321,7 +321,8 @@ describe("Saving a flow", () => {
         "OUT_OF_SCOPE spec.steps[4].input.x",
         "UNKNOWN_NAME spec.steps[4].input.y",
         "OUT_OF_SCOPE spec.response.success.body",
-        "NOT_SUPPORTED spec.customAuth"
+        "INVALID_VALUE spec.customAuth.secretName",
+        "UNKNOWN_FIELD spec.customAuth.workflowId"
       ]
     )
   })

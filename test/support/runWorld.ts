@@ -62,6 +62,7 @@ export const runnable = (more: Partial<Runnable> = {}): Runnable => ({
   outputContract: null,
   bindings: [],
   waits: false,
+  customAuth: null,
   ...more
 })
 

@@ -129,6 +129,7 @@ export const startEntry = (request: StartRequest, now: number): StartEntry => ({
   connections: request.connections,
   ...(request.event === undefined ? {} : { event: startingEvent(request.event) }),
   ...(request.reach === undefined ? {} : { reach: request.reach }),
+  ...(request.hidden === undefined ? {} : { hidden: request.hidden }),
   ...(request.mocking === undefined ? {} : { mocking: request.mocking }),
   script: request.runnable.version === null ? request.runnable.script : null
 })

@@ -13,6 +13,7 @@ import { camelSlug } from "../connector/Binding.js"
 import { type Dependencies, type Ordering, orderOf } from "./Dependencies.js"
 import { type Flow, flowOf, isLoopBody, ownersOf } from "./Flow.js"
 import { scheduleMistakes } from "../trigger/Schedule.js"
+import { customAuthMistakes } from "./CustomAuth.js"
 import { describedTrigger } from "./FlowTrigger.js"
 import { FlowSpec } from "./Spec.js"
 import { stepTypes } from "./StepTypes.js"
@@ -95,7 +96,7 @@ export const checkFlow = (
           ...actionMistakes(flow, connectors),
           ...responseMistakes(flow),
           ...triggerMistakes(spec),
-          ...authMistakes(spec)
+          ...customAuthMistakes(spec)
         ]
         return all.length > 0
           ? Either.left(all)
@@ -183,19 +184,6 @@ const triggerMistakes = ({ trigger }: FlowSpec): Mistakes => {
       return []
   }
 }
-
-/** A check that is not made must not be promised. */
-const authMistakes = ({ customAuth }: FlowSpec): Mistakes =>
-  customAuth === undefined || customAuth === null
-    ? []
-    : [
-        {
-          path: "customAuth",
-          code: "NOT_SUPPORTED",
-          message:
-            "is not checked by this release: leave it out, and let a step's code check a header of your own in ctx.headers"
-        }
-      ]
 
 /** The connector's name in code: `svc.connector.<name>`. */
 export const nameInCode = camelSlug

@@ -50,6 +50,8 @@ export interface StartEntry {
   readonly event?: StartingEvent
   /** The scope of the key that started the run; absent: unrestricted. */
   readonly reach?: RunReach
+  /** Values that are redacted in all that is recorded of the run. */
+  readonly hidden?: ReadonlyArray<string>
   /** How connector calls are mocked; absent: providers are called. */
   readonly mocking?: Mocking
   /** The script of a draft, which unlike a published version can change during the run. */

@@ -5,16 +5,12 @@
 import { Effect } from "effect"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Executions } from "../../actors/ports/run/Executions.js"
-import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { type Runnable, Runnables } from "../../actors/ports/run/Runnables.js"
-import type { AuditEntry } from "../../domain/audit/Audit.js"
+import { Runnables } from "../../actors/ports/run/Runnables.js"
 import { type Failure, NotFound, refuseWith, type Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, ExecutionId, WorkflowId } from "../../domain/Ids.js"
-import { workflowHeaders } from "../../domain/Tenancy.js"
+import type { CustomerId, WorkflowId } from "../../domain/Ids.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { make as makeCustomerContext } from "../auth/CustomerContext.js"
-import { missingPermission, outOfScope, type Principal, runReach } from "../../actors/management/Caller.js"
-import { actorOf } from "../../domain/access/Caller.js"
+import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
@@ -22,7 +18,9 @@ import type { RawReply, RawRequest } from "../Wire.js"
 import { type ExecuteBody, readExecuteBody, readFlowBody } from "./ExecuteBody.js"
 import { type FailureReply, flowSurface, stageOf } from "./FlowCall.js"
 import { executionSurface, type StartSurface } from "./RunReply.js"
+import { makeFlowAuth } from "./FlowAuth.js"
 import { environmentOf, makeStartChecks } from "./StartChecks.js"
+import { makeStartRequests, type RunCall } from "./StartRequests.js"
 import { makeStartReplies } from "./StartReplies.js"
 
 const isWorkflowId = (text: string): text is WorkflowId => /^wf_[0-9a-f]{12}$/.test(text)
@@ -43,9 +41,10 @@ export const make = Effect.gen(function* () {
   const runnables = yield* Runnables
   const executions = yield* Executions
   const { checkCallback, checkInput } = yield* makeStartChecks
+  const { authenticate } = yield* makeFlowAuth
+  const { requestedStart } = yield* makeStartRequests
   const { replyTo } = yield* makeStartReplies
   const digests = yield* Digests
-  const identifiers = yield* Identifiers
   const quota = yield* StartQuota
   const clock = yield* Effect.clock
 
@@ -59,22 +58,6 @@ export const make = Effect.gen(function* () {
     draft
       ? runnables.draft(organisationId, workflow)
       : runnables.inEnvironment(organisationId, workflow, environment, customer)
-
-  const auditOf =
-    (caller: Principal, runnable: Runnable, customer: AuditEntry["customerId"], at: string) =>
-    (id: ExecutionId): AuditEntry => ({
-      id: identifiers.next("aud"),
-      organisationId: caller.organisationId,
-      at,
-      actor: actorOf(caller),
-      action: "workflow.execute",
-      resource: { id: runnable.workflowId, name: runnable.name, type: "workflow" },
-      customerId: customer,
-      outcome: "success",
-      requestId: caller.requestId,
-      changes: [{ after: id, before: null, path: "executionId" }],
-      count: 1
-    })
 
   const startRun = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest, call: StartCall) {
     const { caller } = exchange
@@ -93,29 +76,18 @@ export const make = Effect.gen(function* () {
     if (runnable.customerId !== null && runnable.customerId !== context.customer?.id)
       return yield* new NotFound({ what: "workflow" })
     yield* refuseWith(disabledRefusal(runnable))
+    const runCall: RunCall = { caller, request, context, environment }
+    if (surface.hasCustomAuth) yield* authenticate(runCall, runnable)
     yield* checkInput(runnable, body)
     const callback = yield* checkCallback(request, body)
     const now = clock.unsafeCurrentTimeMillis()
     const start = executions.start({
-      runnable,
-      environment,
-      retention: caller.plan.retentionDays,
-      concurrentRuns: caller.plan.concurrentRuns,
-      priority: 1,
+      ...requestedStart(runCall, runnable),
       input: body.input,
-      headers: workflowHeaders(request.headers),
-      customer: context.customer === null ? null : { id: context.customer.id, ref: context.customer.externalRef },
-      installation: context.installation,
-      connections: context.connections,
-      reach: runReach(caller),
       mocking: body.mocking,
-      userId: context.userId,
-      trigger: { type: "api", ...caller.starter },
       ...surface.synchronous(runnable),
       metadata: body.metadata,
       callback,
-      traceparent: request.headers["traceparent"] ?? null,
-      audit: auditOf(caller, runnable, context.customer?.id ?? null, new Date(now).toISOString()),
       ...(claim === undefined ? {} : { idempotency: claim })
     })
     const started = yield* quota.countStart(caller, context.customer, start)

@@ -26,6 +26,7 @@ export const stageOf = ({
 
 /** What surface B does with a start. */
 export const flowSurface = (failureReply: FailureReply): StartSurface => ({
+  hasCustomAuth: true,
   synchronous: ({ timeoutMillis }) => ({
     synchronousMillis: Math.min(timeoutMillis ?? flowCall.defaultMillis, flowCall.mostMillis)
   }),

@@ -29,6 +29,8 @@ export type EndedReply = (
 /** How a surface differs in the start of a run. */
 export interface StartSurface {
   readonly endedReply: EndedReply
+  /** Whether a flow's own authentication is checked. */
+  readonly hasCustomAuth: boolean
   /** How long the caller of an Instant run waits, where it is not the tier's ceiling. */
   readonly synchronous: (runnable: Pick<Runnable, "timeoutMillis">) => { readonly synchronousMillis?: number }
 }
@@ -99,4 +101,4 @@ export const acceptedReply = (
   )
 
 /** Surfaces A and C. */
-export const executionSurface: StartSurface = { endedReply, synchronous: () => ({}) }
+export const executionSurface: StartSurface = { endedReply, hasCustomAuth: false, synchronous: () => ({}) }

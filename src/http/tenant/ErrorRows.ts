@@ -47,8 +47,12 @@ const tenantRow = (row: Row, unavailableWorkflow = false): Row => {
 }
 
 /** The row of a failure on surface B. `now`: Unix milliseconds. */
-export const tenantFailureRow = (failure: Failure, now: number): Row =>
-  tenantRow(errorRow(failure, now), failure._tag === "WorkflowUnavailable")
+export const tenantFailureRow = (failure: Failure, now: number): Row => {
+  const row = tenantRow(errorRow(failure, now), failure._tag === "WorkflowUnavailable")
+  return failure._tag === "Unauthorized" && failure.isCustomAuth
+    ? { ...row, more: { ...row.more, isCustomAuthError: true } }
+    : row
+}
 
 /** The reply to a failure on surface B. `now`: Unix milliseconds. */
 export const tenantFailureReply = (failure: Failure, requestId: string, now: number): RawReply =>

@@ -20,6 +20,8 @@ export interface StartRequest {
   readonly concurrentRuns: number | null
   readonly priority: 1 | 2 | 3 | 4
   readonly input: Json
+  /** Values that are redacted in all that is recorded of the run; absent: none. */
+  readonly hidden?: ReadonlyArray<string>
   /** The request's headers, without credentials. */
   readonly headers: { readonly [name: string]: string }
   readonly customer: { readonly id: CustomerId; readonly ref: string | null } | null

@@ -2,6 +2,7 @@
 import { type Effect, type Option, Context } from "effect"
 import type { NotFound, Unavailable, WorkflowUnavailable } from "../../../domain/Failure.js"
 import type { RetryPolicy, Tier } from "../../../domain/run/Execution.js"
+import type { CustomAuth } from "../../../domain/flow/Spec.js"
 import type { BoundAction } from "../../../domain/connector/Binding.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../../domain/Ids.js"
 import type { Json, JsonObject } from "../../../domain/Json.js"
@@ -29,6 +30,8 @@ export interface Runnable {
   readonly outputContract: JsonObject | null
   /** It waits for people or time, and runs as Long. */
   readonly waits: boolean
+  /** How surface B checks a token of the flow's own before it starts. */
+  readonly customAuth: CustomAuth | null
   /** The connector actions that its code may call, with their versions as they were when it was published. */
   readonly bindings: ReadonlyArray<BoundAction>
 }

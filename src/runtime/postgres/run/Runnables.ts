@@ -46,7 +46,10 @@ interface CustomerDeployments {
   readonly environments: ReadonlyArray<string>
 }
 
-type Content = Pick<Runnable, "script" | "contentHash" | "inputContract" | "outputContract" | "bindings" | "waits">
+type Content = Pick<
+  Runnable,
+  "script" | "contentHash" | "inputContract" | "outputContract" | "bindings" | "waits" | "customAuth"
+>
 
 /** Content as the columns hold it. */
 interface ContentRow extends Omit<Content, "bindings"> {
@@ -61,7 +64,7 @@ const headColumns = `w.org AS "organisationId", w.space AS "spaceId", w.id AS "w
     WHERE d.workflow_id = w.id AND d.customer_id IS NOT DISTINCT FROM w.customer_id), '{}') AS deployments,
   w.customer_id IS NULL AND (EXISTS (SELECT FROM environments e WHERE e.org = w.org AND e.customer_id IS NOT NULL)
     OR EXISTS (SELECT FROM deployments d WHERE d.workflow_id = w.id AND d.customer_id IS NOT NULL)) AS "isDivided"`
-const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings, waits`
+const contentColumns = `script, content_hash AS "contentHash", input_contract AS "inputContract", output_contract AS "outputContract", bindings, waits, NULLIF(spec->'customAuth', 'null') AS "customAuth"`
 
 const decodeSteps = rowDecoder("workflow_versions", { spec: StoredJson })
 
