@@ -188,7 +188,7 @@ describe("A run that an event starts for a customer", () => {
     const made = await svc.ask("POST", "/api/v1/customers", { key: key(), body: { name: slug() } })
     const customerId = made.body.data.id as CustomerId
     const workflowId = await workflow("await svc.connector.acme.get({ id: ctx.input.id }); return ctx.installation")
-    const body = { type: "manual", name: slug(), customerId, routes: [{ workflowId }] }
+    const body = { type: "manual", name: slug(), customerId, delivery: { maxAttempts: 1 }, routes: [{ workflowId }] }
     const trigger = await svc.ask("POST", "/api/v1/triggers", { key: key(), body })
     assert.strictEqual(trigger.status, 201, trigger.text)
     return { customerId, workflowIds: [workflowId], trigger: trigger.body.data.id }

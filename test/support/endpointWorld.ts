@@ -200,6 +200,8 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       name: unique(),
       customerId: customer,
       webhook: { auth: "public" },
+      // Other endpoints may have taken the workflow out of service: a start that fails is not tried again.
+      delivery: { maxAttempts: 1 },
       routes: [{ workflowId: workflow, environment }]
     })
     const { id, webhook } = trigger.body.data
