@@ -201,10 +201,10 @@ describe.sequential("README.md", () => {
     }
   })
 
-  it("saves steps, and starts svc with hosts of the user's own", async () => {
-    const [saved = "", output = ""] = await runAll(embeddedCheckout, shellBlocks("Workflows"))
-    assert.include(saved, '"form":"steps"')
-    assert.include(saved, '"status":"draft"')
+  it("publishes steps and calls them by name, and starts svc with hosts of the user's own", async () => {
+    const [published = "", called = "", output = ""] = await runAll(embeddedCheckout, shellBlocks("Workflows"))
+    assert.include(published, '"version":1')
+    assert.include(called, '"greetings":[{"text":"Hello Ada"},{"text":"Hello Bo"}]')
     assert.notInclude(output, "SVC_EGRESS_ALLOW=")
   })
 
