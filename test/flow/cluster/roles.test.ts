@@ -21,6 +21,14 @@ afterAll(async () => {
 const echo = (name: string) => front.client.workflow(name, "instant", "export default async (ctx) => ctx.input.n")
 const run = (workflow: string, n: number) =>
   front.client.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { n } })
+/** A published workflow of steps. */
+const saved = async (name: string, spec: object): Promise<string> => {
+  const made = await front.client.call("POST", "/api/v1/workflows", { name, form: "steps", spec })
+  assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+  const { id } = made.body.data
+  assert.strictEqual((await front.client.call("POST", `/api/v1/workflows/${id}/publish`, {})).status, 200)
+  return id
+}
 
 describe("an api node", () => {
   it("accepts work while no node does it, and says of an Instant start that none is there", async () => {
@@ -84,6 +92,43 @@ describe("an api node", () => {
       Array.from({ length: 20 }, (_, n) => sendWebhook(front.client, hook.path, `{"n":${n}}`))
     )
     for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
+  }, 60_000)
+
+  it("answers a flow that is called by its name with the status that the flow says", async () => {
+    const flow = (name: string, code: string) =>
+      saved(name, {
+        steps: [{ name: "compute", type: "action", config: { code } }],
+        response: { success: { status: 201, body: { n: "{{input.n}}" } }, error: { status: 422, body: { of: "flow" } } }
+      })
+    await flow("says_created", "export default async () => 1")
+    await flow("says_no", "export default async () => { throw new Error('no') }")
+    const space = (await front.client.call("GET", "/api/v1/workspaces")).body.data[0].id
+    const headers = { authorization: "", "x-svc-api-key": cluster.apiKey, "x-svc-space-id": space }
+    const ask = (name: string) => front.client.call("POST", `/api/v1/${name}`, { input: { n: 1 } }, headers)
+    for (let n = 0; n < 8; n++) {
+      const [made, failed] = [await ask("says_created"), await ask("says_no")]
+      assert.deepStrictEqual([made.status, made.body, failed.status, failed.body], [201, { n: 1 }, 422, { of: "flow" }])
+    }
+  }, 60_000)
+
+  it("decides an approval of a run of another node, which goes on at once", async () => {
+    const flow = await saved("asks", {
+      steps: [{ name: "ask", type: "approval", config: { approvers: ["ada@example.com"], message: "Go on?" } }]
+    })
+    const { body } = await run(flow, 1)
+    const path = `/api/v1/executions/${body.executionId}`
+    const open = await eventually(
+      () => front.client.call("GET", `/api/v1/approvals?execution_id=${body.executionId}`),
+      (found) => found.body?.data?.length === 1
+    )
+    const decision = { decision: "approve", actor: "ada@example.com" }
+    const decided = Date.now()
+    const answer = await front.client.call("POST", `${path}/approvals/${open.body.data[0].id}`, decision)
+    assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
+    const ended = await front.client.ended(body.executionId)
+    assertWithin(Date.now() - decided, 1_000)
+    assert.deepInclude(ended, { status: "completed" })
+    assert.strictEqual(ended.output.decision, "approve")
   }, 60_000)
 
   it("cancels a run of another node", async () => {
