@@ -5,6 +5,7 @@
 import { afterAll, assert, it } from "@effect/vitest"
 import { api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
+import { announce } from "../support/LogExpectations.js"
 import { makeEarlier } from "../support/earlierDatabase.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { startProvider } from "../support/provider.js"
@@ -24,7 +25,9 @@ const earlierForm = [
   `UPDATE key_values SET value = CASE key WHEN 'text' THEN '"kept in the state"' WHEN 'object' THEN '{"a":[1]}'
      WHEN 'count' THEN '7' ELSE '1' END::json`,
   `UPDATE trigger_states SET next_fire_at = now() + interval '10 seconds'
-     WHERE next_fire_at < now() + interval '2 minutes'`
+     WHERE next_fire_at < now() + interval '2 minutes'`,
+  // A name that a later release reserved.
+  "UPDATE workflows SET name = 'Sessions' WHERE name = 'echo'"
 ]
 
 /** Tables in which the earlier release has rows. */
@@ -61,6 +64,7 @@ it("data of an earlier release, all of it in use, is upgraded and goes on", asyn
     []
   )
 
+  announce(/"workflow\.name_reserved".*"name":"Sessions"/, { required: true })
   const service = startService({ dataDir, env })
   await service.ready
   const client = api(dataDir)

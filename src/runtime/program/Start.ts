@@ -47,7 +47,9 @@ export const loadService = async () => {
     await part()
   }
   await turn()
-  return { ...(await import("./Service.js")), ...(await import("./Server.js")), ...(await import("./FirstStart.js")) }
+  const { warnOfReservedNames } = await import("./ReservedNames.js")
+  const start = { ...(await import("./Server.js")), ...(await import("./FirstStart.js")), warnOfReservedNames }
+  return { ...(await import("./Service.js")), ...start }
 }
 
 /** One turn of the event loop, with its input and output. */
@@ -79,7 +81,8 @@ const run = Effect.fnUntraced(function* (
   yield* begin(base)
   yield* begin(ahead)
   yield* begin(Layer.provide(sandbox, Layer.succeed(Settings, config)))
-  const { prepareFirstStart, printGreeting, serverAfter, serviceLayer } = yield* Effect.promise(loadService)
+  const { prepareFirstStart, printGreeting, serverAfter, serviceLayer, warnOfReservedNames } =
+    yield* Effect.promise(loadService)
   yield* markPhase("service loaded")
   const serving = Effect.gen(function* () {
     const socket = isPortHeld ? yield* link.port : undefined
@@ -95,6 +98,7 @@ const run = Effect.fnUntraced(function* (
       afterMillis: Math.round(performance.now())
     })
     yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
+    yield* Effect.forkScoped(warnOfReservedNames)
     if (keepCompiled !== undefined) yield* keepCompiledCode(keepCompiled)
     return yield* Effect.never
   })
