@@ -185,8 +185,13 @@ describe("the organisation", () => {
     }
     assert.strictEqual((await child.put({ settings: { dlqAutoReplay: true } })).status, 200)
     const code = "export default async () => 1"
+    const file = JSON.stringify({ name: "mine", steps: [{ name: "a", type: "action", config: { code } }] })
+    const imported = (format: string, source: string) =>
+      child.ask("POST", "/api/v1/workflows", { import: { format, source } })
     for (const write of [
       () => child.ask("PUT", `/api/v1/workflows/${child.workflowId}`, { code }),
+      () => imported("flow.json", file),
+      () => imported("flow.js", `export default ${file}`),
       () => child.ask("POST", "/api/v1/workflows", { name: "mine", form: "code", code })
     ]) {
       // A key's record may be cached for a second.

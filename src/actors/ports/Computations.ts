@@ -12,6 +12,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import type { DiffLine } from "../../domain/LineDiff.js"
 import type { FlowResume, ResumedFlow, StepChanges } from "../../domain/flow/Resume.js"
+import type { ExportFormat, FlowFile, FlowImport } from "../../domain/flow/FlowFile.js"
 import type { FlowUses, KnownConnectors } from "../../domain/flow/Checks.js"
 import type { Diagram, FlowAnalysis, SourceIssue, WorkflowAnalysis } from "../../domain/workflow/WorkflowAnalysis.js"
 
@@ -75,6 +76,16 @@ export interface ComputationTable {
   readonly compileFlow: {
     readonly input: { readonly name: string; readonly spec: Json; readonly connectors: KnownConnectors }
     readonly output: Validated<FlowAnalysis>
+  }
+  /** Reads a flow's file: a `.flow.js` is evaluated by an engine of its own, without any host call. Paths begin with `path`. */
+  readonly readFlowFile: {
+    readonly input: FlowImport & { readonly path: string }
+    readonly output: Validated<FlowFile>
+  }
+  /** Writes a flow as a file. Code is written of a flow without mistakes. */
+  readonly writeFlowFile: {
+    readonly input: FlowFile & { readonly name: string; readonly format: ExportFormat }
+    readonly output: Validated<string>
   }
   /** Which steps of a flow run anew when a run of it is resumed. */
   readonly resumeFlow: { readonly input: FlowResume; readonly output: Validated<ResumedFlow> }

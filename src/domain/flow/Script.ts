@@ -19,6 +19,7 @@ export interface PlacedModule {
   readonly lines: number
 }
 
+/** A flow as code, and where the modules of its steps stand in it. */
 export interface FlowScript {
   /** A module whose default export is the workflow's function. */
   readonly source: string

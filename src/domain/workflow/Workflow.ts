@@ -6,6 +6,7 @@ import { defaultRetryPolicy, RetryPolicy, Tier } from "../run/Execution.js"
 import { InvalidState, WorkflowUnavailable } from "../Failure.js"
 import { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
+import { FlowImport } from "../flow/FlowFile.js"
 import { guest } from "../Limits.js"
 import { derivedValue, fixedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { Slug, slugPattern } from "../Slug.js"
@@ -161,6 +162,18 @@ export const CreateWorkflow = Schema.Struct({
   description: "With `code`, or in step form with `spec`."
 })
 export type CreateWorkflow = typeof CreateWorkflow.Type
+
+/** The request that creates a workflow: `CreateWorkflow`, or a file that gives its name, form and steps. */
+export const CreateWorkflowBody = Schema.Struct({
+  ...CreateWorkflow.fields,
+  name: Schema.optional(name).annotations({ description: "Required, unless an import gives it." }),
+  form: Schema.optional(form).annotations({ description: "Required, unless there is an import, which makes steps." }),
+  import: Schema.optional(FlowImport)
+}).annotations({
+  identifier: "CreateWorkflow",
+  description: "With `code`, in step form with `spec`, or from a file with `import`."
+})
+export type CreateWorkflowBody = typeof CreateWorkflowBody.Type
 
 const { name: newName, ...changed } = Workflow.Update.fields
 /** The body that changes a workflow. */

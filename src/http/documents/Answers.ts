@@ -136,6 +136,20 @@ export const isProxy = ({ form }: Contract): boolean => form.idempotency === "no
 /** Whether the operation answers what a flow says, with any status. */
 const hasOwnAnswers = ({ form }: Contract): boolean => form.answers === "own"
 
+/** The contents of an answer that may have one of several media types. */
+const contentOf = (answer: Json, { outputs }: Contract, status: string): JsonObject => {
+  const { otherTypes = [] } = outputs.find((one) => String(one.status) === status) ?? {}
+  const text = { schema: { type: "string" } }
+  return otherTypes.length === 0
+    ? {}
+    : {
+        content: {
+          ...members(members(answer)["content"]),
+          ...Object.fromEntries(otherTypes.map((type) => [type, type === "application/json" ? { schema: {} } : text]))
+        }
+      }
+}
+
 /** The responses of an operation, from the library's and the operation's words. */
 export const answersOf = (source: Json | undefined, operation: Contract, schemas: Schemas): JsonObject => {
   const answers = { ...unexpectedErrorAnswer(members(source)), ...members(source) }
@@ -145,7 +159,7 @@ export const answersOf = (source: Json | undefined, operation: Contract, schemas
       if (isProxy(operation)) return []
       const description = operation.answers[Number(status)] ?? ""
       const headers = headerReferences(successHeaders(operation, status, hasVersion(answer, schemas)))
-      return [[status, { ...members(answer), description, headers }]]
+      return [[status, { ...members(answer), ...contentOf(answer, operation, status), description, headers }]]
     }
     if (name === undefined) return [[status, answer]]
     if (isProxy(operation)) return [[status, errorOrProviderAnswer(status, name)]]

@@ -79,6 +79,8 @@ export interface Answer {
   readonly schema: AnySchema
   /** It is JSON, or has no body. */
   readonly isJson: boolean
+  /** Media types that it may have instead of that of its schema. */
+  readonly otherTypes?: ReadonlyArray<string>
 }
 
 /** What an operation declares. */

@@ -52,6 +52,12 @@ export const page = <A, I>(view: Schema.Schema<A, I>): Output<ReturnType<typeof 
 /** A value without an envelope, of the status that its schema is annotated with. */
 export const bareValue = <A, I>(schema: Schema.Schema<A, I>): Output<A> => ({ answers: [answerOf(schema)], wrap: asIs })
 
+/** A text to download, of one of the media types; the use case sets another than the first in the exchange. */
+export const file = (contentType: string, ...others: ReadonlyArray<string>): Output<string> => ({
+  answers: [{ ...answerOf(HttpApiSchema.Text({ contentType })), otherTypes: others }],
+  wrap: asIs
+})
+
 /** Nothing: 204. */
 export const empty: Output<void> = { answers: [answerOf(HttpApiSchema.NoContent)], wrap: asIs }
 

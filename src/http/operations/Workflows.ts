@@ -3,8 +3,9 @@ import { HttpApiSchema } from "@effect/platform"
 import { maxVersionsShown } from "../../actors/management/workflow/WorkflowRecords.js"
 import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
+import { ExportFormat } from "../../domain/flow/FlowFile.js"
 import { Trigger } from "../../domain/trigger/Trigger.js"
-import { CreateWorkflow, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
+import { CreateWorkflowBody, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import { forTenants } from "../operation/ForTenants.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -12,7 +13,7 @@ import { Counter } from "../../domain/Scalars.js"
 import { WorkflowList, Workflows } from "../../actors/management/workflow/Workflows.js"
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
-import { record, newRecord, page, bareValue, empty } from "../operation/Output.js"
+import { record, newRecord, page, bareValue, empty, file } from "../operation/Output.js"
 import { Publication } from "../../actors/management/workflow/WorkflowPublisher.js"
 
 /** The number of a version in a path. */
@@ -84,7 +85,7 @@ export const workflowsOperations = [
     name: "workflows.create",
     summary: "Create a workflow",
     description:
-      "Creates a workflow with a draft. Code that does not parse is refused with its line and column. A draft runs only with `draft: true`; publish it to run it without.",
+      "Creates a workflow with a draft. Code that does not parse is refused with its line and column, steps with the paths of all mistakes. With `import` the draft is that of a file. A draft runs only with `draft: true`; publish it to run it without.",
     answers: { 201: "The workflow is created." },
     example: {
       name: "greet",
@@ -94,7 +95,7 @@ export const workflowsOperations = [
       tags: ["example"]
     },
     route: "POST /api/v1/workflows",
-    body: strictPayload(CreateWorkflow),
+    body: strictPayload(CreateWorkflowBody),
     output: newRecord(WorkflowView),
     form: { idempotency: "lease" },
     permit: "workflows:create",
@@ -213,6 +214,26 @@ export const workflowsOperations = [
         context.replyHeaders["etag"] = `"${contentHash}"`
         return svg
       })
+  }),
+  ofWorkflows({
+    name: "workflows.export",
+    summary: "Export a workflow as a file",
+    description:
+      "Gives the draft, or a version, as a file without ids, URLs or secrets: the steps as JSON or as a module, which an import takes, or code that makes the same calls.",
+    answers: { 200: "The file." },
+    route: "GET /api/v1/workflows/:wid/export",
+    query: Schema.Struct({ format: ExportFormat, version: Schema.optional(VersionNumber) }),
+    output: file("text/javascript", "application/json"),
+    permit: "workflows:read",
+    scoped: { workflow: "path" },
+    use: (workflows, { context, path, query }) =>
+      Effect.gen(function* () {
+        const version = query.version === undefined ? undefined : yield* versionNumber(query.version)
+        const { fileName, text, type } = yield* workflows.exportFile(context, path.wid, query.format, version)
+        context.replyHeaders["content-type"] = `${type}; charset=utf-8`
+        context.replyHeaders["content-disposition"] = `attachment; filename="${fileName}"`
+        return text
+      })
   })
 ] as const
 
@@ -226,7 +247,7 @@ export const tenantWorkflowOperations = forTenants("tenantWorkflows", workflowsO
   create: {
     summary: "Create a flow of a tenant",
     description: "Creates a workflow with a draft, which only this tenant's runs use.",
-    body: strictPayload(CreateWorkflow.omit("customerId").annotations({ identifier: "CreateTenantWorkflow" })),
+    body: strictPayload(CreateWorkflowBody.omit("customerId").annotations({ identifier: "CreateTenantWorkflow" })),
     isOwned: true
   },
   get: {

@@ -16,6 +16,8 @@ export const computationLimits = {
     analyseWorkflow: 3_000,
     readFlow: 3_000,
     compileFlow: 5_000,
+    readFlowFile: 5_000,
+    writeFlowFile: 3_000,
     resumeFlow: 3_000,
     compareFlows: 3_000,
     drawDiagram: 3_000,

@@ -23,8 +23,11 @@ export const isReadable = (answer: string): boolean =>
 /** Reads an answer that the worker's own code wrote: a tenant's input never becomes code there. */
 export const readAnswer = (text: string): JobAnswer => JSON.parse(text)
 
-/** What the service sends: `u32` number of the job, then a `Job`. */
-export const WorkerRequest = { job: 0 } as const
+/** What the service sends: `u32` number of the job, then a `Job`; and the engine's module, before the first job for it. */
+export const WorkerRequest = { job: 0, engine: 1 } as const
+
+/** Computations that evaluate code of a tenant, for which a worker needs the engine. */
+export const needsEngine: ReadonlySet<ComputationName> = new Set<ComputationName>(["readFlowFile"])
 
 /** What a worker sends: `ready` once, then for every job its number and a `JobAnswer`. */
 export const WorkerReply = { ready: 0, answer: 1 } as const

@@ -11,6 +11,7 @@ import type { OrganisationId } from "../../domain/Ids.js"
 import { computationLimits } from "./ComputationLimits.js"
 import { type Jail, type JailMode, jails } from "../jail/Jail.js"
 import type { PoolLog } from "../jail/PoolLog.js"
+import { wasmBeside } from "../sandbox/RunnerFiles.js"
 import { type JobEnd, startWorker, type WorkerProcess } from "./WorkerProcess.js"
 
 export interface ComputationsOptions {
@@ -152,6 +153,7 @@ export class WorkerPool {
     this.starting = startWorker({
       jail,
       source: bundle,
+      readEngine: () => readFileSync(wasmBeside(this.options.workerPath)),
       onDefect: this.log.onDefect,
       onReady: (process) => {
         this.starting = undefined

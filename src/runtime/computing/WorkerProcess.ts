@@ -3,11 +3,11 @@
  * its time limit. The callbacks in `WorkerOptions` must not throw.
  */
 import type { Buffer } from "node:buffer"
-import { textFrame } from "../jail/Frames.js"
+import { frame, textFrame } from "../jail/Frames.js"
 import type { Jail } from "../jail/Jail.js"
 import { JailedProcess, type ListenerOptions } from "../jail/JailedProcess.js"
 import type { Work } from "../jail/Watchdog.js"
-import { WorkerRequest, type Job, type JobAnswer, readAnswer, WorkerReply } from "./Protocol.js"
+import { needsEngine, WorkerRequest, type Job, type JobAnswer, readAnswer, WorkerReply } from "./Protocol.js"
 
 /** A larger answer is read, parsed and reported in three steps, with a pause between them in which others are served. */
 const largeBytes = 256 * 1024
@@ -30,6 +30,8 @@ export interface WorkerProcess {
 export interface WorkerOptions extends ListenerOptions {
   readonly jail: Jail
   readonly source: Buffer
+  /** Reads the engine's module. */
+  readonly readEngine: () => Buffer
   readonly onReady: (worker: WorkerProcess) => void
   /**
    * The process has ended, before or after it was ready. Called once, before the end of the current job is reported.
@@ -43,6 +45,7 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
   let work: Work | undefined
   let jobs = 0
   let isLate = false
+  let hasEngine = false
 
   const settle = (end: JobEnd): void => {
     const onEnded = onJobEnded
@@ -93,9 +96,19 @@ export const startWorker = (options: WorkerOptions): WorkerProcess => {
       onJobEnded = onEnded
       work = { id: ++jobs, startedAt: performance.now(), allowedMillis }
       jailed.watch()
+      if (!hasEngine && needsEngine.has(job.name)) {
+        hasEngine = true
+        jailed.send(engineFrame(options.readEngine()))
+      }
       jailed.send(textFrame(WorkerRequest.job, 0, JSON.stringify(job)))
     },
     kill: () => jailed.kill()
   }
   return worker
+}
+
+const engineFrame = (wasm: Buffer): Buffer => {
+  const bytes = frame(WorkerRequest.engine, wasm.length)
+  wasm.copy(bytes, bytes.length - wasm.length)
+  return bytes
 }

@@ -1,6 +1,7 @@
 /** Reads the two files of a runner, its bundle and the engine's wasm module: a jailed runner cannot open files. */
 import type { Buffer } from "node:buffer"
-import { access, readFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 
@@ -10,16 +11,14 @@ export interface RunnerFiles {
 }
 
 export const readRunner = async (runnerPath: string, wasmPath: string | undefined): Promise<RunnerFiles> => {
-  const bundledWasm = join(dirname(runnerPath), "quickjs.wasm")
-  const wasmFile = wasmPath ?? ((await exists(bundledWasm)) ? bundledWasm : packagedWasm())
-  const [source, wasm] = await Promise.all([readFile(runnerPath), readFile(wasmFile)])
+  const [source, wasm] = await Promise.all([readFile(runnerPath), readFile(wasmPath ?? wasmBeside(runnerPath))])
   return { source, wasm }
 }
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false
-  )
+/** The engine's module beside a bundle, else that of the installed package. */
+export const wasmBeside = (bundlePath: string): string => {
+  const bundled = join(dirname(bundlePath), "quickjs.wasm")
+  return existsSync(bundled) ? bundled : packagedWasm()
+}
 
 const packagedWasm = (): string => createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm")

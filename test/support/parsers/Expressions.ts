@@ -1,4 +1,6 @@
 /** Parsers of expressions and mappings: paths, templates, transforms, and what they refer to. */
+import { findJsonMistake } from "../../../src/runtime/computing/worker/JsonMistake.js"
+import { compileFlowFile, placeOf } from "../../../src/runtime/computing/workflow/FlowFileSource.js"
 import { checkFlow } from "../../../src/domain/flow/Checks.js"
 import { parseTemplate } from "../../../src/domain/expression/Parsing.js"
 import { pathReference, templateReferences } from "../../../src/domain/expression/References.js"
@@ -17,7 +19,43 @@ const flowOf = (steps: ReadonlyArray<Json>): Json => ({ steps })
 const steps = (count: number, step: (at: number) => JsonObject): Json =>
   flowOf(Array.from({ length: count }, (_, at) => ({ name: `s${at}`, type: "action", ...step(at) })))
 
+/** A part of the size that a worker reads: it holds no loop of others, but its cost must grow by the size as well. */
+const inWorker = (size: number) => size / 8
+
 export const expressionParsers: ReadonlyArray<Parser> = [
+  parser(
+    "src/runtime/computing/worker/JsonMistake.ts#findJsonMistake",
+    inWorker(bodyBytes.management),
+    findJsonMistake,
+    {
+      brackets: repeated("["),
+      "an open text": (size) => `"${"a".repeat(size)}`,
+      escapes: (size) => `"${"\\n".repeat(size / 2)}`,
+      "one number": repeated("1"),
+      numbers: (size) => `[${"1,".repeat(size / 2)}`,
+      spaces: repeated(" "),
+      lines: repeated("\n")
+    }
+  ),
+  parser(
+    ["src/runtime/computing/workflow/FlowFileSource.ts#compileFlowFile"],
+    inWorker(guest.sourceBytes),
+    compileFlowFile,
+    {
+      data: (size) => `export default { steps: [${"{ a: 'b' },".repeat(size / 12)}] }`,
+      "one text": (size) => `export default \`${"a\n".repeat(size / 2)}\``,
+      brackets: (size) => `export default ${"[".repeat(size)}`,
+      imports: repeated("import 'a'\n"),
+      exports: repeated("export default 1\n"),
+      comments: repeated("/**/")
+    }
+  ),
+  parser(
+    "src/runtime/computing/workflow/FlowFileSource.ts#placeOf",
+    guest.sourceBytes,
+    (source: string) => placeOf("at (workflow.js:9999999:1)\n".repeat(300), source),
+    { lines: repeated("\n"), "one line": repeated("a") }
+  ),
   parser(
     ["src/domain/flow/Checks.ts#decode", "src/domain/flow/DefineStep.ts#defineStep"],
     guest.sourceBytes,

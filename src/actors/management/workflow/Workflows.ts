@@ -4,7 +4,7 @@ import { nextVersion } from "../../../domain/Record.js"
 import { archivedWorkflow } from "../../../domain/workflow/WorkflowChanges.js"
 import type { Failure } from "../../../domain/Failure.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
-import type { Workflow } from "../../../domain/workflow/Workflow.js"
+import type { CreateWorkflowBody, Workflow } from "../../../domain/workflow/Workflow.js"
 import type { Diagram } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { workflowSummary } from "../../../domain/workflow/WorkflowView.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -16,6 +16,7 @@ import { listQuery, optionalText, Pages } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggersOf } from "../trigger/TriggerRecords.js"
 import { deleteManagedTriggers, disableTriggersOf } from "../trigger/WorkflowTriggers.js"
+import { makeFlowFiles } from "./FlowFiles.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findVersion, findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
 import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
@@ -35,6 +36,7 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const { computeStored } = yield* makeWorkflowCompiler
   const { createWorkflow, updateWorkflow } = yield* makeWorkflowDrafts
+  const { exportFile, readBody } = yield* makeFlowFiles
   const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
   /** The drawing of a diagram, from the cache or computed. */
@@ -124,13 +126,15 @@ const make = Effect.gen(function* () {
 
   return {
     list,
-    create: createWorkflow,
+    create: (context: CallContext, body: CreateWorkflowBody) =>
+      Effect.flatMap(readBody(context.caller, body), (input) => createWorkflow(context, input)),
     get,
     /** Code and contracts change the draft only; the other members take effect at once. */
     update: updateWorkflow,
     remove,
     archive,
-    draw
+    draw,
+    exportFile
   }
 })
 

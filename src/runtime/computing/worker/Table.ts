@@ -11,10 +11,12 @@ import { RecentMap } from "../../../domain/RecentMap.js"
 import { diffLines } from "../../../domain/LineDiff.js"
 import { drawSvg } from "../workflow/Svg.js"
 import { flowUses } from "../../../domain/flow/Checks.js"
+import { flowFileText } from "../../../domain/flow/FlowFile.js"
 import { compareFlows, resumeFlow } from "../../../domain/flow/Resume.js"
 import { analyse } from "../workflow/Analyse.js"
-import { compileFlow } from "../workflow/FlowCompile.js"
+import { compileFlow, writeCode } from "../workflow/FlowCompile.js"
 import { compileSchema, findSchemaMistakes } from "./Contracts.js"
+import { type LoadWasm, makeFlowFileReader } from "./FlowFiles.js"
 import { type Document, isScalar, LineCounter, parseDocument, visit } from "yaml"
 import { yamlDocument } from "../../../domain/Limits.js"
 
@@ -141,7 +143,11 @@ const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, for
     })
   )
 
-export const computations: { readonly [Name in ComputationName]: Compute<Name> } = {
+const writeFlowFile: Compute<"writeFlowFile"> = ({ format, ...flow }) =>
+  toValidated(format === "code" ? writeCode(flow) : Either.right(flowFileText(format, flow)))
+
+/** All but those that need an engine. */
+export const computations: { readonly [Name in Exclude<ComputationName, "readFlowFile">]: Compute<Name> } = {
   checkSchemas,
   checkValue: ({ schema, value }) => validatorOf(schema)(value),
   matchPatterns,
@@ -151,6 +157,7 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   analyseWorkflow: (source) => toValidated(analyse(source)),
   readFlow: (spec) => flowUses(spec),
   compileFlow: (request) => toValidated(compileFlow(request)),
+  writeFlowFile,
   resumeFlow: (request) => toValidated(resumeFlow(request)),
   compareFlows: ({ from, to }) => ({
     code: diffLines(JSON.stringify(from, null, 2), JSON.stringify(to, null, 2)),
@@ -159,3 +166,9 @@ export const computations: { readonly [Name in ComputationName]: Compute<Name> }
   drawDiagram: drawSvg,
   diffLines: ({ from, to }) => diffLines(from, to)
 }
+
+/** All computations. `loadWasm`: of the engine. */
+export const makeComputations = (loadWasm: LoadWasm) => ({
+  ...computations,
+  readFlowFile: makeFlowFileReader(loadWasm)
+})

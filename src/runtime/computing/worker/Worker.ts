@@ -5,8 +5,8 @@
 import { Socket } from "node:net"
 import { constants, setPriority } from "node:os"
 import { frameReader, textFrame } from "../../jail/Frames.js"
-import { isReadable, type Job, type JobAnswer, WorkerReply } from "../Protocol.js"
-import { computations } from "./Table.js"
+import { isReadable, type Job, type JobAnswer, WorkerReply, WorkerRequest } from "../Protocol.js"
+import { makeComputations } from "./Table.js"
 
 const socket = new Socket({ fd: 3, readable: true, writable: true })
 
@@ -19,11 +19,15 @@ const framesOf = (error: unknown): string =>
         .join("\n")}`
     : typeof error
 
-const answerTo = ({ input, name }: Job): JobAnswer => {
+let takeEngine: (wasm: Uint8Array<ArrayBuffer>) => void = () => undefined
+const engine = new Promise<Uint8Array<ArrayBuffer>>((resolve) => (takeEngine = resolve))
+const computations = makeComputations(() => engine)
+
+const answerTo = async ({ input, name }: Job): Promise<JobAnswer> => {
   try {
     // The service pairs names and inputs by the types of the port's table.
     const compute: (input: never) => unknown = computations[name]
-    return { tag: "Done", output: compute(input as never) }
+    return { tag: "Done", output: await compute(input as never) }
   } catch (error) {
     // A stack overflow: the input nests too deeply.
     if (error instanceof RangeError) return { tag: "TooMuchMemory" }
@@ -33,11 +37,16 @@ const answerTo = ({ input, name }: Job): JobAnswer => {
 
 const tooMuchMemory = JSON.stringify({ tag: "TooMuchMemory" } satisfies JobAnswer)
 
-const onFrame = (_kind: number, payload: Buffer): void => {
-  // `WorkerProcess` wrote this frame.
-  const job = JSON.parse(payload.toString("utf8", 4)) as Job
-  const answer = JSON.stringify(answerTo(job))
+/** The service sends a job when it has the answer to the one before. */
+const run = async (job: Job): Promise<void> => {
+  const answer = JSON.stringify(await answerTo(job))
   socket.write(textFrame(WorkerReply.answer, 0, isReadable(answer) ? answer : tooMuchMemory))
+}
+
+const onFrame = (kind: number, payload: Buffer): void => {
+  if (kind === WorkerRequest.engine) takeEngine(Uint8Array.from(payload))
+  // `WorkerProcess` wrote this frame.
+  else void run(JSON.parse(payload.toString("utf8", 4)) as Job)
 }
 
 // A lower priority, so that the service and its runs get the CPU first.

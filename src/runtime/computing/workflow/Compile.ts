@@ -29,7 +29,26 @@ const scriptPrefix = `"use strict";(function(){`
 export const firstLineShift = scriptPrefix.length
 
 /** Left: every reason why the source cannot become a workflow. */
-export const compile = (source: string): Either.Either<CompiledWorkflow, ReadonlyArray<SourceIssue>> => {
+export const compile = (source: string): Either.Either<CompiledWorkflow, ReadonlyArray<SourceIssue>> =>
+  Either.flatMap(readModule(source), (module) => {
+    const { main, issues } = findMain(module)
+    if (main === undefined || issues.length > 0) return Either.left(inOrder(issues))
+    const text = moduleTextOf(source, main)
+    return Either.right({ tree: module.tree, main: main.node, module: text, script: scriptOf(text) })
+  })
+
+const inOrder = (issues: ReadonlyArray<SourceIssue>) =>
+  issues.toSorted((a, b) => a.line - b.line || a.column - b.column)
+
+/** A module that is parsed: its default exports, and its mistakes beside those of what it exports. */
+export interface SourceModule {
+  readonly tree: Tree
+  readonly defaults: ReadonlyArray<ExportDefaultDeclaration>
+  readonly issues: ReadonlyArray<SourceIssue>
+}
+
+/** Left: why the source cannot be read as a module. */
+export const readModule = (source: string): Either.Either<SourceModule, ReadonlyArray<SourceIssue>> => {
   if (Buffer.byteLength(source) > guest.sourceBytes) {
     const message = `the source is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
     return Either.left([{ code: "SOURCE_TOO_LARGE", message, line: 1, column: 1 }])
@@ -37,11 +56,8 @@ export const compile = (source: string): Either.Either<CompiledWorkflow, Readonl
   return Either.flatMap(parseModule(source), (program) => {
     const tree = buildTree(source, program)
     if (tree === undefined) return Either.left([tooComplexIssue])
-    const { main, issues } = findMain(tree)
-    const all = [...issues, ...findForbidden(tree)].sort((a, b) => a.line - b.line || a.column - b.column)
-    if (main === undefined || all.length > 0) return Either.left(all)
-    const module = moduleTextOf(source, main)
-    return Either.right({ tree, main: main.node, module, script: scriptOf(module) })
+    const defaults = program.body.filter((one) => one.type === "ExportDefaultDeclaration")
+    return Either.right({ tree, defaults, issues: [...findOtherParts(tree), ...findForbidden(tree)] })
   })
 }
 
@@ -94,53 +110,60 @@ interface Main {
   readonly name: string | undefined
 }
 
-const findMain = (tree: Tree): { readonly main: Main | undefined; readonly issues: ReadonlyArray<SourceIssue> } => {
-  const issues: Array<SourceIssue> = []
+/** Imports, and exports beside the default one. */
+const findOtherParts = (tree: Tree): ReadonlyArray<SourceIssue> =>
+  tree.program.body.flatMap((statement) => {
+    switch (statement.type) {
+      case "ImportDeclaration": {
+        const message = "a workflow imports nothing: what it may use is global (svc, fetch, crypto …)"
+        return [tree.issue(statement, "IMPORT_NOT_ALLOWED", message)]
+      }
+      case "ExportNamedDeclaration":
+      case "ExportAllDeclaration": {
+        const message = "a workflow has its default export only: remove this export"
+        return [tree.issue(statement, "EXPORT_NOT_ALLOWED", message)]
+      }
+      default:
+        return []
+    }
+  })
+
+/** The issue of a module without a default export. `form`: what to write. */
+export const noDefaultIssue = (form: string): SourceIssue => ({
+  code: "NO_DEFAULT_EXPORT",
+  message: `the default export is missing: ${form}`,
+  line: 1,
+  column: 1
+})
+
+const findMain = ({
+  defaults,
+  issues: others,
+  tree
+}: SourceModule): { readonly main: Main | undefined; readonly issues: ReadonlyArray<SourceIssue> } => {
+  const issues = [...others]
   let main: Main | undefined
-  let defaults = 0
-  for (const statement of tree.program.body) {
-    if (statement.type === "ImportDeclaration") {
+  for (const statement of defaults) {
+    const found = findMainFunction(statement, tree.program)
+    if (found === undefined)
       issues.push(
         tree.issue(
           statement,
-          "IMPORT_NOT_ALLOWED",
-          "a workflow imports nothing: what it may use is global (svc, fetch, crypto …)"
+          "DEFAULT_NOT_FUNCTION",
+          "the default export must be a function: export default async function (ctx) { … }"
         )
       )
-    } else if (statement.type === "ExportNamedDeclaration" || statement.type === "ExportAllDeclaration") {
+    else if (!found.node.async || found.node.generator) {
       issues.push(
-        tree.issue(statement, "EXPORT_NOT_ALLOWED", "a workflow has its default export only: remove this export")
+        tree.issue(
+          found.node,
+          "DEFAULT_NOT_ASYNC",
+          `the default export must be an async function${found.node.generator ? ", not a generator" : ": write async before it"}`
+        )
       )
-    } else if (statement.type === "ExportDefaultDeclaration") {
-      defaults++
-      const found = findMainFunction(statement, tree.program)
-      if (found === undefined)
-        issues.push(
-          tree.issue(
-            statement,
-            "DEFAULT_NOT_FUNCTION",
-            "the default export must be a function: export default async function (ctx) { … }"
-          )
-        )
-      else if (!found.node.async || found.node.generator) {
-        issues.push(
-          tree.issue(
-            found.node,
-            "DEFAULT_NOT_ASYNC",
-            `the default export must be an async function${found.node.generator ? ", not a generator" : ": write async before it"}`
-          )
-        )
-      } else main = found
-    }
+    } else main = found
   }
-  if (defaults === 0) {
-    issues.push({
-      code: "NO_DEFAULT_EXPORT",
-      message: "the default export is missing: export default async function (ctx) { … }",
-      line: 1,
-      column: 1
-    })
-  }
+  if (defaults.length === 0) issues.push(noDefaultIssue("export default async function (ctx) { … }"))
   return { main, issues }
 }
 
@@ -239,7 +262,7 @@ export interface ModuleText {
 }
 
 /** Replaces the words `export` and `default` by text of the same length, so that every position stays the same. */
-const moduleTextOf = (source: string, main: Main): ModuleText => {
+export const moduleTextOf = (source: string, main: Pick<Main, "statement" | "name">): ModuleText => {
   const { start, end } = main.statement
   const between = blankPattern.exec(source.slice(start + exportLength, end))?.[0] ?? ""
   const body = source.slice(start + exportLength + between.length + defaultLength, end)

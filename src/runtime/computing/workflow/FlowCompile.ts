@@ -2,7 +2,7 @@
 import { Either } from "effect"
 import { type CheckedFlow, checkFlow, type KnownConnectors } from "../../../domain/flow/Checks.js"
 import { flowDiagram } from "../../../domain/flow/FlowDiagram.js"
-import { type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
+import { type FlowScript, type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import type { FlowAnalysis, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
@@ -11,37 +11,48 @@ import { conditionMistakes } from "../../../domain/expression/Checks.js"
 import { compile, tooDeepIssue } from "./Compile.js"
 import { patternMistake } from "./FlowUse.js"
 
+/** The name of a workflow, and its document. */
+interface NamedFlow {
+  readonly name: string
+  readonly spec: Json
+}
+
 /** Left: all mistakes with their paths, never empty. */
 export const compileFlow = ({
   connectors,
   name,
   spec
-}: {
-  readonly name: string
-  readonly spec: Json
-  readonly connectors: KnownConnectors
-}): Either.Either<FlowAnalysis, ReadonlyArray<Detail>> =>
-  Either.flatMap(checkFlow(spec, connectors), (checked) => {
-    const mistakes: Array<Detail> = [...patternMistakes(checked)]
-    const { modules, source } = scriptOf(checked, name, (node, code) => {
-      const compiled = compileModule(code.source)
-      if (Either.isRight(compiled)) return compiled.right
-      mistakes.push(...compiled.left.map((issue) => ({ path: `${node.path}.${code.path}`, ...issue })))
-      return { text: code.source, name: "undefined" }
-    })
-    if (mistakes.length > 0) return Either.left(mistakes)
-    return Either.mapBoth(analyse(source), {
-      onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
-      onRight: ({ bindings, script, warnings }) => ({
-        source,
-        script,
-        bindings,
-        warnings: warnings.map((issue) => placedIssue(modules, issue)),
-        diagram: flowDiagram(checked),
-        isLong: checked.isLong
+}: NamedFlow & { readonly connectors: KnownConnectors }): Either.Either<FlowAnalysis, ReadonlyArray<Detail>> =>
+  Either.flatMap(checkFlow(spec, connectors), (checked) =>
+    Either.flatMap(codeOf(checked, name), ({ modules, source }) =>
+      Either.mapBoth(analyse(source), {
+        onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
+        onRight: ({ bindings, script, warnings }) => ({
+          source,
+          script,
+          bindings,
+          warnings: warnings.map((issue) => placedIssue(modules, issue)),
+          diagram: flowDiagram(checked),
+          isLong: checked.isLong
+        })
       })
-    })
+    )
+  )
+
+/** The flow as a workflow in code form. Connectors are not looked up, since what is stored was checked. */
+export const writeCode = ({ name, spec }: NamedFlow): Either.Either<string, ReadonlyArray<Detail>> =>
+  Either.flatMap(checkFlow(spec, undefined), (checked) => Either.map(codeOf(checked, name), ({ source }) => source))
+
+const codeOf = (checked: CheckedFlow, name: string): Either.Either<FlowScript, ReadonlyArray<Detail>> => {
+  const mistakes: Array<Detail> = [...patternMistakes(checked)]
+  const script = scriptOf(checked, name, (node, code) => {
+    const compiled = compileModule(code.source)
+    if (Either.isRight(compiled)) return compiled.right
+    mistakes.push(...compiled.left.map((issue) => ({ path: `${node.path}.${code.path}`, ...issue })))
+    return { text: code.source, name: "undefined" }
   })
+  return mistakes.length > 0 ? Either.left(mistakes) : Either.right(script)
+}
 
 /** Mistakes in the conditions' patterns and values. */
 const patternMistakes = ({ flow }: CheckedFlow): ReadonlyArray<Detail> =>

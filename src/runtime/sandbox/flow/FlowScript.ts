@@ -6,6 +6,7 @@ import { flowLibrary } from "../../../domain/expression/FlowLibrary.js"
 import type { PatternProgram } from "../../../domain/expression/PatternProgram.js"
 import { programOf } from "../runner/prelude/Prelude.js"
 import run from "./Flow.guest.js"
+import flowFile from "./FlowFile.guest.js"
 import flowSteps from "./FlowSteps.guest.js"
 import steps from "./Steps.guest.js"
 
@@ -21,3 +22,11 @@ export const libraryWithFlow = (patterns: { readonly [pattern: string]: PatternP
   `(host)=>{"use strict";
 ${stepProgram}const runFlow=(()=>{const expressions=${flowLibrary};const patterns=JSON.parse(${JSON.stringify(JSON.stringify(patterns))});
 ${flowProgram}return runFlow})();return{__proto__:null,stepIn,runFlow}}`
+
+/** The text before the module of a flow's file, on the module's first line: columns of that line are moved by its length. */
+export const flowFilePrefix = `"use strict";(function(){globalThis.__workflow=async()=>{const tools=flowFileTools();return tools.read((function(flow){`
+
+const fileTools = programOf(flowFile)
+
+/** The text after the module. `name`: that of its default export. */
+export const flowFileSuffix = (name: string): string => `\nreturn ${name}})(tools.flow))}\n${fileTools}})();`

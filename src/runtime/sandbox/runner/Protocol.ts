@@ -49,6 +49,9 @@ export const turnFlag = { ended: 1 } as const
 /** Bytes of a turn before its outputs. */
 export const turnHeader = 21
 
+/** The letter of a guest's state, with which its outputs begin. */
+export const guestState = { running: 114, stuck: 115, memory: 109, threwNull: 110, tooLarge: 111 } as const
+
 /** Why a runner could not finish a turn. */
 export type TurnFailure =
   | { readonly tag: "OutOfMemory" | "CpuLimit" | "OutputTooLarge" | "TooManyValues"; readonly limit: number }

@@ -16,7 +16,16 @@ import { makeGuests } from "./Guests.js"
 import { isOversized, isTooHeavy } from "./OutputSize.js"
 import { ProcessorTime, wallMillis } from "./Processor.js"
 import { Replies } from "./Replies.js"
-import { RunnerRequest, idFrame, readEvents, type TurnFailure, RunnerReply, turnFlag, turnHeader } from "./Protocol.js"
+import {
+  guestState,
+  RunnerRequest,
+  idFrame,
+  readEvents,
+  type TurnFailure,
+  RunnerReply,
+  turnFlag,
+  turnHeader
+} from "./Protocol.js"
 
 /** How long a replay computes before it yields. */
 const sliceMillis = 10
@@ -106,8 +115,6 @@ const endByThrow = (work: Work, thrown: { readonly name: string; readonly messag
 
 // --- Work ---
 
-const states = { running: 114, stuck: 115, memory: 109, threwNull: 110, tooLarge: 111 } as const
-
 /** Delivers one event; `false` if the work was answered with a failure. */
 const deliver = (work: Work, guest: Guest, event: Buffer): boolean => {
   let text: Buffer
@@ -124,12 +131,12 @@ const deliver = (work: Work, guest: Guest, event: Buffer): boolean => {
   }
   const state = text[0]
   const outputs = text.subarray(1)
-  if (state === states.memory || (state === states.threwNull && engine.isFull(guest.instance))) {
+  if (state === guestState.memory || (state === guestState.threwNull && engine.isFull(guest.instance))) {
     guest.instance.isSpoiled = true
     refuse(work, { tag: "OutOfMemory", limit: guest.instance.limits.memoryBytes })
     return false
   }
-  if (state === states.tooLarge || isOversized(outputs)) {
+  if (state === guestState.tooLarge || isOversized(outputs)) {
     refuse(work, { tag: "OutputTooLarge", limit: guestLimits.outputBytes })
     return false
   }
@@ -138,7 +145,7 @@ const deliver = (work: Work, guest: Guest, event: Buffer): boolean => {
     return false
   }
   work.outputs.push(outputs)
-  work.isEnded = state !== states.running && state !== states.stuck
+  work.isEnded = state !== guestState.running && state !== guestState.stuck
   return true
 }
 

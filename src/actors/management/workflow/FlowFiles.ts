@@ -1,0 +1,122 @@
+/** Makes workflows from files, and files from workflows. A file holds a flow's document, and nothing of its record. */
+import { Effect } from "effect"
+import { type ExportFormat, fileKind, type FlowFile } from "../../../domain/flow/FlowFile.js"
+import {
+  type Detail,
+  type Failure,
+  invalid,
+  NotFound,
+  type Unavailable,
+  ValidationFailed
+} from "../../../domain/Failure.js"
+import { isObject } from "../../../domain/Json.js"
+import type {
+  CreateWorkflow,
+  CreateWorkflowBody,
+  Workflow,
+  WorkflowVersion
+} from "../../../domain/workflow/Workflow.js"
+import { Computations, tooCostlyDetail } from "../../ports/Computations.js"
+import type { CallContext } from "../CallContext.js"
+import type { Principal } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { stepsRefusal } from "./FlowCompiler.js"
+import { findVersion, findWorkflow } from "./WorkflowRecords.js"
+
+/** The place of a file in a request. */
+const path = "import.source"
+
+const refusal = (details: ReadonlyArray<Detail>): ValidationFailed => {
+  const [first] = details
+  return new ValidationFailed({
+    code: "VALIDATION_FAILED",
+    message: first === undefined ? `${path}: is no flow` : `${first.path}: ${first.message}`,
+    details
+  })
+}
+
+const required = (member: string, message = "is required"): Detail => ({ path: member, code: "REQUIRED", message })
+
+/** A file to download. */
+export interface ExportedFile {
+  readonly fileName: string
+  readonly type: string
+  readonly text: string
+}
+
+/** What an export is made from: the draft of a workflow, or a version. */
+type Exported = Pick<Workflow | WorkflowVersion, "form" | "source" | "spec">
+
+export const makeFlowFiles = Effect.gen(function* () {
+  const { compute } = yield* Computations
+  const { read } = yield* Changes
+
+  const readFile = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    file: NonNullable<CreateWorkflowBody["import"]>
+  ): Effect.fn.Return<FlowFile, ValidationFailed | Unavailable> {
+    const found = yield* Effect.catchTag(
+      compute("readFlowFile", organisationId, { ...file, path }),
+      "TooCostly",
+      (error) => Effect.succeed({ ok: false, mistakes: [tooCostlyDetail(path, error)] } as const)
+    )
+    return found.ok ? found.value : yield* refusal(found.mistakes)
+  })
+
+  /** The new workflow that a request describes itself, or by a file. */
+  const readBody = Effect.fnUntraced(function* (
+    caller: Principal,
+    { form, import: file, name, ...rest }: CreateWorkflowBody
+  ): Effect.fn.Return<CreateWorkflow, ValidationFailed | Unavailable> {
+    if (file === undefined) {
+      if (name !== undefined && form !== undefined) return { name, form, ...rest }
+      return yield* refusal([
+        ...(name === undefined ? [required("name")] : []),
+        ...(form === undefined ? [required("form")] : [])
+      ])
+    }
+    if (rest.code !== undefined || rest.spec !== undefined)
+      return yield* invalid("import", "NOT_ALLOWED", "stands for code and spec: send one of the three")
+    if (form === "code") return yield* invalid("form", "NOT_ALLOWED", "is steps for an import")
+    const { spec, ...own } = yield* readFile(caller, file)
+    const called = name ?? own.name
+    if (called === undefined) return yield* refusal([required("name", "is required, since the file has no name")])
+    return { ...own, ...rest, name: called, form: "steps", spec }
+  })
+
+  const writeFlow = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    { description, name }: Workflow,
+    { spec }: Exported,
+    format: ExportFormat
+  ): Effect.fn.Return<string, Failure> {
+    if (!isObject(spec)) return yield* new NotFound({ what: "spec" })
+    const written = yield* Effect.catchTag(
+      compute("writeFlowFile", organisationId, { format, name, description, spec }),
+      "TooCostly",
+      (error) => stepsRefusal([tooCostlyDetail("steps", error)])
+    )
+    return written.ok ? written.value : yield* stepsRefusal(written.mistakes)
+  })
+
+  /** The draft, or a version, as a file. Of code there is the code only. */
+  const exportFile = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    format: ExportFormat,
+    version: number | undefined
+  ): Effect.fn.Return<ExportedFile, Failure> {
+    const { exported, workflow } = yield* read(context, function* (tx) {
+      const found = yield* findWorkflow(tx, context.caller, id)
+      const content: Exported = version === undefined ? found : yield* findVersion(tx, found, version)
+      return { workflow: found, exported: content }
+    })
+    if (exported.form === "code" && format !== "code")
+      return yield* invalid("format", "NOT_ALLOWED", "is code for this workflow, which has no steps")
+    const text =
+      exported.form === "code" ? (exported.source ?? "") : yield* writeFlow(context.caller, workflow, exported, format)
+    return { ...fileKind(format, workflow.name), text }
+  })
+
+  return { readBody, exportFile }
+})
