@@ -51,6 +51,7 @@ const generated = {
   "docs/openapi/b.json": documentText("b"),
   "docs/openapi/c.json": documentText("c"),
   "docs/connector.schema.json": documentText("connector"),
+  "docs/flow.schema.json": documentText("flow"),
   "migrations/index.ts": migrationIndex(),
   "src/domain/expression/FlowLibrary.ts": flowLibraryModule(),
   [actionLockFile]: actionLockText(lock)

@@ -1,6 +1,6 @@
 /** The published documents by name and path. They are built on demand, from all that they describe. */
 
-export type DocumentName = "a" | "b" | "c" | "all" | "connector"
+export type DocumentName = "a" | "b" | "c" | "all" | "connector" | "flow"
 
 /** The path at which each document is served. */
 export const documentPaths: { readonly [path: string]: DocumentName } = {
@@ -8,5 +8,6 @@ export const documentPaths: { readonly [path: string]: DocumentName } = {
   "/api/v1/openapi/b.json": "b",
   "/api/v1/openapi/c.json": "c",
   "/api/v1/openapi.json": "all",
-  "/api/v1/connector.schema.json": "connector"
+  "/api/v1/connector.schema.json": "connector",
+  "/api/v1/flow.schema.json": "flow"
 }

@@ -1,10 +1,11 @@
 /**
- * Builds the published documents: one OpenAPI 3.1 document for each surface, their union, and the JSON schema of a
- * connector's definition. Contract: versioning policy.
+ * Builds the published documents: one OpenAPI 3.1 document for each surface, their union, and the JSON schemas of a
+ * connector's definition and of a flow. Contract: versioning policy.
  */
 import * as Surfaces from "./operations/Surfaces.js"
 import { HttpApi, OpenApi, HttpApiEndpoint, HttpApiGroup } from "@effect/platform"
 import { fileSchema } from "../domain/connector/FileSchema.js"
+import { flowSchema } from "../domain/flow/FlowSchema.js"
 import { isList, isObject, type Json, type JsonObject } from "../domain/Json.js"
 import type { DocumentName } from "./DocumentPaths.js"
 import { completeDocument } from "./documents/Operations.js"
@@ -222,7 +223,8 @@ const makers: { readonly [name in DocumentName]: () => unknown } = {
   b: () => OpenApi.fromApi(surfaceB),
   c: () => OpenApi.fromApi(surfaceC),
   all: () => OpenApi.fromApi(SvcApi),
-  connector: fileSchema
+  connector: fileSchema,
+  flow: flowSchema
 }
 
 /** The document as indented JSON text with a final newline. */

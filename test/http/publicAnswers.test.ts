@@ -14,7 +14,13 @@ beforeAll(async () => {
 })
 afterAll(() => svc.stop())
 
-const documents = ["/docs", "/docs/workflows", "/api/v1/openapi.json", "/api/v1/connector.schema.json"]
+const documents = [
+  "/docs",
+  "/docs/workflows",
+  "/api/v1/openapi.json",
+  "/api/v1/connector.schema.json",
+  "/api/v1/flow.schema.json"
+]
 const link = `/connect/${"a".repeat(43)}`
 
 describe("requests without a key", () => {

@@ -57,27 +57,28 @@ export const ConnectorFile = Schema.extend(
 export const fileSchema = (): JsonObject => {
   // The library's schema is plain JSON.
   const schema: Json = JSON.parse(JSON.stringify(JSONSchema.make(ConnectorFile, { target: "jsonSchema2020-12" })))
-  const { $defs: defs = {}, $schema: dialect = "" } = objectOf(removeTitles(schema))
-  const { ConnectorDefinition: definition = {}, ...parts } = objectOf(defs)
+  const { $defs: defs = {}, $schema: dialect = "" } = membersOf(withoutTitles(schema))
+  const { ConnectorDefinition: definition = {}, ...parts } = membersOf(defs)
   return {
     $schema: dialect,
     $id: "urn:svc:connector-definition:1",
     title: "Connector definition",
     description: "A system's HTTP API described as data: a *.connector.json file of svc. See docs/connectors.md.",
-    ...objectOf(definition),
+    ...membersOf(definition),
     $defs: parts
   }
 }
 
-const objectOf = (value: Json): JsonObject => (isObject(value) ? value : {})
+/** The value if it is an object, else an empty one. */
+export const membersOf = (value: Json): JsonObject => (isObject(value) ? value : {})
 
-/** Removes the library's titles, such as `between(1, 10)`. */
-const removeTitles = (value: Json): Json => {
-  if (isList(value)) return value.map(removeTitles)
+/** A schema without the titles of the library, such as `between(1, 10)`. */
+export const withoutTitles = (value: Json): Json => {
+  if (isList(value)) return value.map(withoutTitles)
   if (!isObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, child]) =>
-      name === "title" && typeof child === "string" ? [] : [[name, removeTitles(child)]]
+      name === "title" && typeof child === "string" ? [] : [[name, withoutTitles(child)]]
     )
   )
 }

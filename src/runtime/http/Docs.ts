@@ -60,7 +60,7 @@ const replyOf = (request: RequestHead, { compressed, headers, plain }: Prepared)
     ? { status: 200, headers: { ...headers, "content-encoding": "gzip" }, body: compressed }
     : { status: 200, headers, body: plain }
 
-const documentPath = /^(?:\/docs(?:\/\w+){0,2}|\/api\/v1\/(?:openapi(?:\/[a-z]+)?|connector\.schema)\.json)$/
+const documentPath = /^(?:\/docs(?:\/\w+){0,2}|\/api\/v1\/(?:openapi(?:\/[a-z]+)?|(?:connector|flow)\.schema)\.json)$/
 
 export const make = Effect.gen(function* () {
   const documents = yield* Effect.cached(Effect.promise(existsSync(indexFile) ? readBuilt : makeAll))

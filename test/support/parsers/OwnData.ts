@@ -36,6 +36,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/Definition.ts#decodeActions",
     "src/domain/connector/Definition.ts#decodeManifest",
     "src/domain/connector/FileSchema.ts#fileSchema",
+    "src/domain/flow/FlowSchema.ts#schemaOf",
     "src/http/operation/Contract.ts#auditAction",
     "src/http/operation/Operation.ts#contract",
     "src/http/operation/Operation.ts#operationsOf",

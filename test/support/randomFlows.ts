@@ -1,0 +1,251 @@
+/** Random flows without mistakes, from a number: every type of step, nested, with expressions over what they can read. */
+import type { Json, JsonObject } from "../../src/domain/Json.js"
+
+/** Numbers from a seed, so that a failure can be repeated. */
+export const numbers = (seed: number) => {
+  let state = seed
+  return (below: number): number => {
+    state = (state * 1_664_525 + 1_013_904_223) % 4_294_967_296
+    return Math.floor((state / 4_294_967_296) * below)
+  }
+}
+
+/** A random flow, and the input of a run of it. */
+export interface RandomFlow {
+  readonly spec: {
+    readonly steps: ReadonlyArray<JsonObject>
+    readonly response?: JsonObject
+    readonly trigger?: JsonObject
+  }
+  readonly input: JsonObject
+}
+
+/** What can be read at a place: steps that come before it, and the variables of loops around it. */
+interface Scope {
+  readonly steps: ReadonlyArray<string>
+  readonly variables: ReadonlyArray<string>
+  readonly depth: number
+}
+
+class Generator {
+  private names = 0
+  private readonly random: (below: number) => number
+  /** Loops, whose error has the message of whichever step fails first. */
+  private readonly loops = new Set<string>()
+
+  constructor(seed: number) {
+    this.random = numbers(seed * 7 + 1)
+  }
+
+  private pick<A>(...of: readonly [A, ...Array<A>]): A {
+    return of[this.random(of.length)] ?? of[0]
+  }
+  private chance(percent: number): boolean {
+    return this.random(100) < percent
+  }
+
+  private path({ steps, variables }: Scope): string {
+    const step = steps[this.random(steps.length)]
+    if (step !== undefined && this.chance(55)) {
+      const member = this.loops.has(step)
+        ? this.pick("output", "output.results", "output.results[0]", "output.failed")
+        : this.pick("output", "output.v", "output.list", "output.v.none", "error.message")
+      return `steps.${step}.${member}`
+    }
+    const variable = variables[this.random(variables.length)]
+    if (variable !== undefined && this.chance(60)) return this.pick(variable, `${variable}.v`, "index")
+    return this.pick(
+      "input.n",
+      "input.t",
+      "input.list",
+      "input.o.x",
+      "input.none",
+      "trigger.n",
+      "input.list[1]",
+      "input"
+    )
+  }
+
+  private template(scope: Scope): string {
+    switch (this.random(4)) {
+      case 0:
+        return `a {{${this.path(scope)}}} and {{ ${this.path(scope)} }}`
+      case 1:
+        return this.pick("text", '{{"{{"}} n }}', "", "{ }")
+      default:
+        return `{{${this.path(scope)}}}`
+    }
+  }
+
+  private value(scope: Scope): Json {
+    switch (this.random(5)) {
+      case 0:
+        return this.pick<Json>(1, true, null, 2.5)
+      case 1:
+        return [this.template(scope), { in: this.template(scope) }]
+      default:
+        return this.template(scope)
+    }
+  }
+
+  private condition(scope: Scope, depth = 2): JsonObject {
+    const kind = this.random(depth === 0 ? 4 : 7)
+    if (kind === 4) return { all: [this.condition(scope, depth - 1), this.condition(scope, depth - 1)] }
+    if (kind === 5) return { any: [this.condition(scope, depth - 1), this.condition(scope, depth - 1)] }
+    if (kind === 6) return { not: this.condition(scope, depth - 1) }
+    const step = scope.steps[this.random(scope.steps.length)]
+    const path =
+      step !== undefined && this.chance(40) ? `steps.${step}.output.v` : this.pick("input.n", "input.none", "input.o.x")
+    const op = this.pick("eq", "neq", "gt", "lte", "in", "exists")
+    return { path, op, value: op === "exists" ? this.chance(70) : op === "in" ? [1, 2, 3, 4] : this.random(8) }
+  }
+
+  private mapping(scope: Scope): JsonObject {
+    const mapping: Record<string, Json> = {}
+    for (const target of ["m", "i1", "deep.x", "deep.y"]) {
+      if (this.chance(50)) continue
+      mapping[target] = this.chance(60)
+        ? this.value(scope)
+        : { from: this.path(scope), ...(this.chance(50) ? { default: this.value(scope) } : {}) }
+    }
+    return mapping
+  }
+
+  private arguments(scope: Scope): JsonObject {
+    return {
+      ...(this.chance(60) ? { input: { i1: this.value(scope), i2: this.value(scope) } } : {}),
+      ...(this.chance(40) ? { mapping: this.mapping(scope) } : {})
+    }
+  }
+
+  private action(scope: Scope): JsonObject {
+    const more = this.arguments(scope)
+    switch (this.random(4)) {
+      case 0:
+        return { type: "action", ...more }
+      case 1:
+        return { type: "action", config: { transform: this.mapping(scope) }, ...more }
+      case 2: {
+        const call = this.chance(40) ? 'await svc.connector.crm.send({ of: "CODE", n: ctx.input.n })' : "null"
+        const end = this.chance(12)
+          ? 'throw new Error("code failed")'
+          : "return { v: ctx.input.n, input, answer, list: [input] }"
+        const code = `export default async (input, ctx) => {\n  const answer = ${call}\n  ${end}\n}\n`
+        return { type: "action", config: { code }, ...more }
+      }
+      default:
+        return {
+          type: "action",
+          connector: "crm",
+          action: this.pick("find", "send"),
+          ...more,
+          ...(this.chance(20) ? { actionVersion: 1 } : {}),
+          ...(this.chance(20) ? { connection: "second" } : {})
+        }
+    }
+  }
+
+  private simple(scope: Scope): JsonObject {
+    switch (this.random(10)) {
+      case 0:
+        return { type: "notification", config: { channel: "in_app", body: `n ${this.template(scope)}` } }
+      case 1:
+        return { type: "action", config: { prompt: this.template(scope), model: "m" }, ...this.arguments(scope) }
+      case 2:
+        return { type: "wait", config: { durationMs: 1 + this.random(1_000) } }
+      case 3:
+        return { type: "approval", config: { approvers: ["admin"], message: `ok ${this.template(scope)}` } }
+      default:
+        return this.action(scope)
+    }
+  }
+
+  private gate(scope: Scope, next: string | undefined): JsonObject {
+    const inner = { ...scope, depth: scope.depth + 1 }
+    const branches: ReadonlyArray<JsonObject> =
+      next !== undefined && this.chance(30)
+        ? [{ name: "b0", when: this.condition(scope), skip: [next] }]
+        : Array.from({ length: 1 + this.random(2) }, (_, at) => ({
+            name: `b${at}`,
+            when: this.condition(scope),
+            steps: this.list(inner, 2)
+          }))
+    const isSkipping = branches.some((branch) => "skip" in branch)
+    const rest = !isSkipping && this.chance(50) ? { else: { steps: this.list(inner, 2) } } : {}
+    return { type: "gate", config: { branches, ...rest } }
+  }
+
+  private loop(scope: Scope): JsonObject {
+    const variable = this.pick("item", `row${scope.depth}`)
+    const steps = this.list({ ...scope, depth: scope.depth + 1, variables: [...scope.variables, variable] }, 3)
+    const result = { of: `{{steps.${String(steps[0]?.["name"])}.output}}`, at: "{{index}}" }
+    return {
+      type: "loop",
+      config: {
+        over: this.chance(80) ? "{{input.list}}" : `{{${this.path(scope)}}}`,
+        ...(variable === "item" ? {} : { as: variable }),
+        steps,
+        concurrency: 1 + this.random(3),
+        ...(this.chance(60) ? { continueOnError: true } : {}),
+        ...(this.chance(30) ? { result } : {})
+      }
+    }
+  }
+
+  private body(name: string, scope: Scope, next: string | undefined): JsonObject {
+    const kind = scope.depth < 3 ? this.random(12) : 0
+    if (kind < 8) return this.simple(scope)
+    if (kind < 10) return this.gate(scope, next)
+    this.loops.add(name)
+    return this.loop(scope)
+  }
+
+  /** Steps of which each may read those before it. */
+  list(scope: Scope, most: number): ReadonlyArray<JsonObject> {
+    const own: Array<string> = []
+    const steps: Array<JsonObject> = []
+    const count = 1 + this.random(most)
+    for (let at = 0; at < count; at++) {
+      const name = `s${this.names++}`
+      const reads = { ...scope, steps: [...scope.steps, ...own] }
+      const next = at + 1 < count ? `s${this.names}` : undefined
+      const body = this.body(name, reads, next)
+      const isGroup = body["type"] === "gate" || body["type"] === "loop"
+      // A time that has passed is read by none.
+      if (body["type"] !== "wait") own.push(name)
+      const before = own.filter((one) => one !== name)
+      steps.push({
+        name,
+        ...body,
+        ...(this.chance(15) ? { when: this.condition(reads) } : {}),
+        ...(this.chance(20) ? { dependsOn: before.filter(() => this.chance(30)) } : {}),
+        // A gate is no boundary of failures.
+        ...(body["type"] !== "gate" && this.chance(isGroup ? 50 : 70) ? { onError: "continue" } : {})
+      })
+    }
+    return steps
+  }
+
+  flow(): RandomFlow {
+    const scope: Scope = { steps: [], variables: [], depth: 0 }
+    const steps = [...this.list(scope, 6), { name: "last", type: "action", input: { end: 1 } }]
+    const names = steps.flatMap(({ name, type }) => (type === "wait" ? [] : [String(name)]))
+    const reads = { ...scope, steps: names }
+    const answer = {
+      body: this.chance(50) ? this.mapping(reads) : this.template(reads),
+      ...(this.chance(30) ? { status: 201 } : {})
+    }
+    return {
+      spec: { steps, ...(this.chance(60) ? { response: { success: answer } } : {}) },
+      input: {
+        n: this.random(8),
+        t: "text",
+        list: Array.from({ length: this.random(4) }, (_, v) => ({ v })),
+        o: { x: this.random(8) }
+      }
+    }
+  }
+}
+
+/** The flow of a number. */
+export const randomFlow = (seed: number): RandomFlow => new Generator(seed).flow()
