@@ -121,18 +121,27 @@ describe("A flow", () => {
   })
 
   it("never evaluates data as an expression, and reads own members only", async () => {
-    const id = await publish([
-      {
-        name: "echo",
-        type: "action",
-        input: { text: "{{input.text}}", proto: "{{input.__proto__}}", literal: '{{"{{"}}x}}' }
-      }
-    ])
-    const answer = await run(id, { text: "{{steps.echo.output}} {{input.secret}}", secret: "canary" })
+    const id = await publish(
+      [
+        {
+          name: "echo",
+          type: "action",
+          input: { text: "{{input.text}}", proto: "{{input.__proto__}}", literal: '{{"{{"}}x}}' }
+        },
+        {
+          name: "over",
+          type: "action",
+          input: { text: "{{input.text}}" },
+          config: { transform: { more: "{{steps.echo.output.text}}" } }
+        }
+      ],
+      { response: { success: { body: { echo: "{{steps.echo.output}}", over: "{{steps.over.output}}" } } } }
+    )
+    const text = "{{steps.echo.output}} {{input.secret}}"
+    const answer = await run(id, { text, secret: "canary" })
     assert.deepStrictEqual(answer.body, {
-      text: "{{steps.echo.output}} {{input.secret}}",
-      proto: null,
-      literal: "{{x}}"
+      echo: { text, proto: null, literal: "{{x}}" },
+      over: { text, more: text }
     })
   })
 

@@ -111,7 +111,7 @@ export const action = defineStep({
             args: [
               config.transform === undefined
                 ? `(svc, v) => ${writer.args}`
-                : `(svc, v) => v.map(${writer.literal(config.transform)}, ${writer.args})`
+                : `(svc, v) => v.over(${writer.literal(config.transform)}, ${writer.args})`
             ]
           })
         }

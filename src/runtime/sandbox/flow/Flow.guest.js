@@ -16,6 +16,9 @@ const errorOf = (cause) => ({
   category: typeof cause?.category === "string" ? cause.category : "code"
 })
 
+/** A value as text: null is empty, objects and lists are JSON. */
+const asText = (value) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value))
+
 /** The values that expressions of a step read, with the targets whose expression had no value. */
 class Values {
   /** @param {any} scope */
@@ -33,10 +36,14 @@ class Values {
   }
   /**
    * @param {any} mapping
-   * @param {any} [base]
+   * @param {any} [base] each text in it is a template
    */
   map(mapping, base = {}) {
-    const { failures, missing, value } = expressions.map(mapping, this.all(base), this.scope)
+    return this.over(mapping, this.all(base))
+  }
+  /** @param {any} data it is not evaluated */
+  over(mapping, data) {
+    const { failures, missing, value } = expressions.map(mapping, data, this.scope)
     const [failed] = failures
     if (failed !== undefined)
       throw stepError("MappingFailed", "MAPPING_FAILED", "contract", "mapping." + failed.target + " " + failed.message)
@@ -49,7 +56,7 @@ class Values {
   chat(prompt, model, args) {
     return {
       ...(model === null ? {} : { model }),
-      messages: [{ role: "user", content: String(this.value(prompt)) }],
+      messages: [{ role: "user", content: asText(this.value(prompt)) }],
       ...args
     }
   }
