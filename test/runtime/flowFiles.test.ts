@@ -78,7 +78,7 @@ describe("a flow's file", () => {
         assert.strictEqual(again.value.name, "orders")
         assert.strictEqual(again.value.description ?? "", description)
       }),
-      { numRuns: 100, seed: 7 }
+      { numRuns: 40, seed: 7 }
     )
   })
 

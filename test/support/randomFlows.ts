@@ -100,9 +100,10 @@ class Generator {
     return { path, op, value: op === "exists" ? this.chance(70) : op === "in" ? [1, 2, 3, 4] : this.random(8) }
   }
 
+  /** Targets by the length of their paths, which is the order of the members that they set. */
   private mapping(scope: Scope): JsonObject {
     const mapping: Record<string, Json> = {}
-    for (const target of ["m", "i1", "deep.x", "deep.y"]) {
+    for (const target of ["i1", "m", "deep.x", "deep.y"]) {
       if (this.chance(50)) continue
       mapping[target] = this.chance(60)
         ? this.value(scope)
@@ -211,8 +212,7 @@ class Generator {
       const next = at + 1 < count ? `s${this.names}` : undefined
       const body = this.body(name, reads, next)
       const isGroup = body["type"] === "gate" || body["type"] === "loop"
-      // A time that has passed is read by none.
-      if (body["type"] !== "wait") own.push(name)
+      own.push(name)
       const before = own.filter((one) => one !== name)
       steps.push({
         name,
@@ -229,7 +229,7 @@ class Generator {
   flow(): RandomFlow {
     const scope: Scope = { steps: [], variables: [], depth: 0 }
     const steps = [...this.list(scope, 6), { name: "last", type: "action", input: { end: 1 } }]
-    const names = steps.flatMap(({ name, type }) => (type === "wait" ? [] : [String(name)]))
+    const names = steps.map(({ name }) => String(name))
     const reads = { ...scope, steps: names }
     const answer = {
       body: this.chance(50) ? this.mapping(reads) : this.template(reads),

@@ -1,0 +1,151 @@
+/**
+ * Random flows make the calls, in the order, and have the end that an interpreter finds which was written from the description
+ * of flows alone; as they were compiled, and as they are exported.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { Either } from "effect"
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { setImmediate } from "node:timers/promises"
+import type { KnownConnectors } from "../../src/domain/flow/Checks.js"
+import type { Json } from "../../src/domain/Json.js"
+import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
+import { compileFlow, writeCode } from "../../src/runtime/computing/workflow/FlowCompile.js"
+import { makeEngine } from "../../src/runtime/sandbox/runner/Engine.js"
+import { ProcessorTime } from "../../src/runtime/sandbox/runner/Processor.js"
+import { type ExpectedRun, interpret, someTime, type Stub } from "../support/naiveFlow.js"
+import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
+
+const flows = process.env["SVC_TEST_LONG"] === "1" ? 1_000 : 100
+
+const wasm = Uint8Array.from(
+  readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
+)
+const engine = await makeEngine(wasm, new ProcessorTime(), () => undefined)
+const limits = { memoryBytes: 128 * 1024 * 1024, cpuMillis: 60_000 }
+
+const action = { versions: [1], readOnly: false }
+const connectors: KnownConnectors = {
+  crm: { kind: "crm", actions: { find: action, send: action } },
+  openai: { kind: "ai", actions: { createChatCompletion: action } }
+}
+
+/** What the world answers follows from the step's path, and every ninth call of the connector fails. */
+const stub: Stub = (path, name) => {
+  let hash = 7
+  for (const letter of path) hash = (hash * 31 + letter.charCodeAt(0)) % 1_000_003
+  if (name.startsWith("connector.crm.") && hash % 9 === 0) return { ok: false, message: `no ${path}` }
+  return {
+    ok: true,
+    value: name === "timer.sleep" ? null : { v: hash % 10, list: [{ v: 1 }], text: `t${hash}`, usage: { n: hash } }
+  }
+}
+
+interface Made {
+  readonly id: number
+  readonly key: string
+  readonly path: string
+  readonly name: string
+  readonly args: ReadonlyArray<Json>
+}
+type End =
+  | { readonly t: "ret"; readonly v: Json; readonly status?: number; readonly continued?: true }
+  | { readonly t: "throw"; readonly e: Thrown }
+interface Thrown {
+  readonly message: string
+  readonly data?: { readonly step?: string }
+}
+
+/** Runs a script to its end; calls are answered in a random order. `onCall` is told which have been answered. */
+const runScript = async (
+  script: string,
+  { input }: RandomFlow,
+  random: (below: number) => number,
+  onCall: (call: Made, answered: ReadonlySet<string>) => void
+): Promise<End> => {
+  const { instance } = await engine.load(Buffer.from(script), limits)
+  const open: Array<Made> = []
+  const answered = new Set<string>()
+  let now = 1
+  let event: object = { t: "start", now, seed: [1, 2, 3, 4], ctx: { input, execution: { attempt: 1 } } }
+  for (;;) {
+    const text = engine
+      .step(instance, Buffer.from(JSON.stringify(event)))
+      .subarray(1)
+      .toString()
+    const outputs = JSON.parse(text.replaceAll(/1970-01-01T[\d:.]+Z/g, someTime))
+    for (const one of outputs) {
+      if (one.t === "ret" || one.t === "throw") return one
+      if (one.t !== "call") continue
+      const call: Made = { ...one, path: one.p, key: `${one.p}|${one.n}` }
+      onCall(call, answered)
+      open.push(call)
+    }
+    const [next] = open.splice(random(open.length), 1)
+    if (next === undefined) throw new Error("waits for nothing")
+    answered.add(next.key)
+    const answer = stub(next.path, next.name)
+    const more = answer.ok
+      ? { ok: true, v: answer.value }
+      : { ok: false, e: { name: "ConnectorError", message: answer.message } }
+    event = { t: "done", id: next.id, now: ++now, ...more }
+  }
+}
+
+/** Without options that say nothing. */
+const argsOf = (args: ReadonlyArray<Json>) =>
+  JSON.stringify(args.at(-1)) === "{}" && args.length > 1 ? args.slice(0, -1) : args
+
+const assertEnd = (end: End, { calls, end: expected }: ExpectedRun, made: ReadonlySet<string>): void => {
+  if (!expected.ok) {
+    if (end.t !== "throw") throw new Error(`must fail at ${[...expected.paths].join()}`)
+    assert.include([...expected.paths], end.e.data?.step, end.e.message)
+    return
+  }
+  if (end.t === "throw") throw new Error(`fails: ${JSON.stringify(end.e)}`)
+  assert.deepStrictEqual(
+    [end.v, end.status, end.continued ?? false],
+    [expected.value, expected.status, expected.continued]
+  )
+  const missing = [...calls].flatMap(([key, { isCertain }]) => (isCertain && !made.has(key) ? [key] : []))
+  assert.deepStrictEqual(missing, [], "calls that it must make")
+}
+
+describe("A flow", () => {
+  it(`makes the calls of its description, in their order, and ends as it says: ${flows} random ones`, async () => {
+    const seen = { calls: 0, failed: 0, continued: 0 }
+    for (let seed = 0; seed < flows; seed++) {
+      const flow = randomFlow(seed)
+      const { spec } = flow
+      const expected = await interpret(spec, flow.input, stub)
+      const compiled = Either.getOrThrow(compileFlow({ name: "random", spec: spec as unknown as Json, connectors }))
+      const exported = Either.getOrThrow(writeCode({ name: "random", spec: spec as unknown as Json }))
+      assert.strictEqual(Either.getOrThrow(analyse(exported)).script, compiled.script, "the export is what runs")
+      const made = new Set<string>()
+      try {
+        const end = await runScript(compiled.script, flow, numbers(seed), (call, answered) => {
+          const found = expected.calls.get(call.key)
+          if (found === undefined) throw new Error(`makes another call: ${call.key} ${call.name}`)
+          assert.isFalse(made.has(call.key), `makes ${call.key} again`)
+          made.add(call.key)
+          assert.deepStrictEqual([call.name, argsOf(call.args)], [found.name, argsOf(found.args)], call.key)
+          for (const one of found.after)
+            if (expected.calls.get(one)?.isCertain === true)
+              assert.isTrue(answered.has(one), `${call.key} before the end of ${one}`)
+        })
+        assertEnd(end, expected, made)
+      } catch (cause) {
+        throw new Error(`flow ${seed}: ${JSON.stringify(flow, null, 1)}\n${exported}`, { cause })
+      }
+      seen.calls += made.size
+      if (!expected.end.ok) seen.failed++
+      else if (expected.end.continued) seen.continued++
+      if (seed % 50 === 0) globalThis.gc?.()
+      await setImmediate()
+    }
+    assert.isAbove(seen.calls, flows)
+    assert.isAbove(seen.failed, flows / 20)
+    assert.isAbove(seen.continued, flows / 20)
+    assert.isBelow(seen.failed + seen.continued, flows * 0.8)
+  })
+})

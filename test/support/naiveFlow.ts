@@ -1,0 +1,375 @@
+/**
+ * Interprets a flow from its description alone, one step after the other: which calls it makes, after which others, and how it
+ * ends. Nothing here is shared with the service. A step that fails ends the list that it stands in; since independent steps may
+ * have begun by then, their calls are possible, not certain.
+ */
+
+// oxlint-disable-next-line typescript/no-explicit-any -- Documents and data of any kind.
+type Any = any
+
+/** What the world answers to a call of a step. */
+export type Stub = (
+  path: string,
+  name: string
+) => { readonly ok: true; readonly value: Any } | { readonly ok: false; readonly message: string }
+
+/** A call that a run may make. */
+export interface ExpectedCall {
+  readonly name: string
+  readonly args: ReadonlyArray<Any>
+  isCertain: boolean
+  /** The calls that have been answered by then, where they are certain. */
+  readonly after: ReadonlySet<string>
+}
+
+export interface ExpectedRun {
+  /** By the step's path and the number of the call in it: `sync[3].send|0`. */
+  readonly calls: ReadonlyMap<string, ExpectedCall>
+  readonly end:
+    | { readonly ok: true; readonly value: Any; readonly status: number | undefined; readonly continued: boolean }
+    | {
+        readonly ok: false
+        /** The paths of the steps that may be the first to fail. */ readonly paths: ReadonlySet<string>
+      }
+}
+
+/** Stands for any time that has passed. */
+export const someTime = "some time"
+
+class Failed extends Error {
+  constructor(
+    readonly paths: ReadonlySet<string>,
+    message: string
+  ) {
+    super(message)
+  }
+}
+
+interface Env {
+  readonly variables: { readonly [name: string]: Any }
+  readonly steps: { [name: string]: { readonly output: Any; readonly error: Any } }
+  readonly prefix: string
+  readonly after: ReadonlySet<string>
+}
+
+// --- Expressions ---
+
+const isPlain = (value: Any): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const lookUp = (path: string, scope: Any): Any => {
+  let value = scope
+  for (const [, name, index] of path.matchAll(/([A-Za-z_]\w*)|\[(\d+)\]/g)) {
+    const isMember = name === undefined ? Array.isArray(value) : isPlain(value)
+    value = isMember && Object.hasOwn(value, name ?? index ?? "") ? value[name ?? index ?? ""] : undefined
+  }
+  return value
+}
+
+const expression = /\{\{\s*("\{\{"|[\w.[\]]+)\s*\}\}/g
+
+const asText = (value: Any): string =>
+  value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value)
+
+const render = (template: string, scope: Any): Any => {
+  const valueOf = (source: string) => (source === '"{{"' ? "{{" : (lookUp(source, scope) ?? null))
+  const [only] = template.matchAll(expression)
+  if (only?.[0] === template) return valueOf(only[1] ?? "")
+  return template.replaceAll(expression, (_, source: string) => asText(valueOf(source)))
+}
+
+const renderAll = (value: Any, scope: Any): Any => {
+  if (typeof value === "string") return render(value, scope)
+  if (Array.isArray(value)) return value.map((one) => renderAll(one, scope))
+  return isPlain(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, renderAll(one, scope)]))
+    : value
+}
+
+const mapOver = (base: Any, mapping: Any, scope: Any): Any => {
+  const made = structuredClone(base)
+  for (const [target, of] of Object.entries<Any>(mapping)) {
+    const names = target.split(".")
+    const last = names.pop() ?? ""
+    let at = made
+    for (const name of names) at = at[name] = isPlain(at[name]) ? at[name] : {}
+    at[last] =
+      isPlain(of) && "from" in of
+        ? (lookUp(of.from, scope) ?? renderAll(of.default ?? null, scope))
+        : renderAll(of, scope)
+  }
+  return made
+}
+
+const holds = (condition: Any, scope: Any): boolean => {
+  if (condition.all !== undefined) return condition.all.every((one: Any) => holds(one, scope))
+  if (condition.any !== undefined) return condition.any.some((one: Any) => holds(one, scope))
+  if (condition.not !== undefined) return !holds(condition.not, scope)
+  const found = lookUp(condition.path, scope)
+  const { op, value } = condition
+  const isMissing = found === undefined
+  switch (op) {
+    case "exists":
+      return isMissing !== value
+    case "eq":
+      return !isMissing && found === value
+    case "neq":
+      return isMissing || found !== value
+    case "gt":
+      return typeof found === "number" && found > value
+    case "lte":
+      return typeof found === "number" && found <= value
+    case "in":
+      return !isMissing && value.includes(found)
+    default:
+      throw new Error(`another operator: ${op}`)
+  }
+}
+
+// --- Order ---
+
+/** The lists of steps inside of a step. */
+const listsOf = ({ config = {} }: Any): ReadonlyArray<Any> =>
+  [config.steps, config.else?.steps, ...(config.branches ?? []).map((branch: Any) => branch.steps)].filter(
+    (list) => list !== undefined
+  )
+
+const namesIn = (step: Any): ReadonlyArray<string> => [step.name, ...listsOf(step).flat().flatMap(namesIn)]
+
+/** The names of the steps that a step, or one inside of it, reads or names. */
+const readBy = (step: Any): ReadonlySet<string> => {
+  const read = new Set<string>()
+  const visit = (value: Any, member = ""): void => {
+    if (typeof value === "string") {
+      const paths =
+        member === "path" || member === "from"
+          ? [value]
+          : [...value.matchAll(expression)].map(([, source]) => source ?? "")
+      for (const path of paths) {
+        const [root, name] = path.split(".")
+        if (root === "steps" && name !== undefined) read.add(name)
+      }
+    } else if (typeof value === "object" && value !== null)
+      for (const [name, child] of Object.entries(value)) visit(child, name)
+  }
+  visit(step)
+  const nameds = (one: Any): void => {
+    for (const name of one.dependsOn ?? []) read.add(name)
+    for (const inner of listsOf(one).flat()) nameds(inner)
+  }
+  nameds(step)
+  return read
+}
+
+/** What each step of a list waits for, by name. */
+const waitsOf = (steps: ReadonlyArray<Any>): ReadonlyMap<string, ReadonlySet<string>> => {
+  const waits = new Map<string, Set<string>>(steps.map(({ name }) => [name, new Set<string>()]))
+  for (const step of steps) {
+    const read = readBy(step)
+    for (const other of steps)
+      if (other !== step && namesIn(other).some((name) => read.has(name))) waits.get(step.name)?.add(other.name)
+    for (const branch of step.config?.branches ?? [])
+      for (const name of branch.skip ?? []) waits.get(name)?.add(step.name)
+  }
+  steps.forEach((step, at) => {
+    const own = waits.get(step.name)
+    const previous = steps[at - 1]
+    if (own?.size === 0 && step.dependsOn === undefined && previous !== undefined) own.add(previous.name)
+  })
+  return waits
+}
+
+// --- Steps ---
+
+class Interpreter {
+  readonly calls = new Map<string, ExpectedCall>()
+  private hasFailures = false
+
+  constructor(
+    private readonly input: Any,
+    private readonly stub: Stub
+  ) {}
+
+  async run({ response = {}, steps }: Any): Promise<ExpectedRun> {
+    const env: Env = { variables: {}, steps: {}, prefix: "", after: new Set() }
+    try {
+      await this.runList(steps, env)
+    } catch (cause) {
+      if (!(cause instanceof Failed)) throw cause
+      return { calls: this.calls, end: { ok: false, paths: cause.paths } }
+    }
+    const { body, status } = response.success ?? {}
+    const scope = this.scopeOf(env)
+    const value =
+      body === undefined
+        ? (env.steps[steps.at(-1).name]?.output ?? null)
+        : isPlain(body)
+          ? mapOver({}, body, scope)
+          : renderAll(body, scope)
+    return { calls: this.calls, end: { ok: true, value, status, continued: this.hasFailures } }
+  }
+
+  private scopeOf({ steps, variables }: Env): Any {
+    return { input: this.input, trigger: this.input, ...variables, steps }
+  }
+
+  private call(env: Env, path: string, name: string, args: ReadonlyArray<Any>): Any {
+    this.calls.set(`${path}|0`, { name, args: structuredClone(args), isCertain: true, after: env.after })
+    const answer = this.stub(path, name)
+    if (!answer.ok) throw new Failed(new Set([path]), answer.message)
+    return answer.value
+  }
+
+  /** Runs a list. Once a step of it has failed for good, all of its calls are uncertain. */
+  private async runList(steps: ReadonlyArray<Any>, env: Env): Promise<void> {
+    const waits = waitsOf(steps)
+    const ended = new Map<string, ReadonlySet<string>>()
+    const skipped = new Set<string>()
+    const failed = new Set<string>()
+    let message = ""
+    const known = new Set(this.calls.keys())
+    const left = [...steps]
+    for (
+      let at = 0;
+      at >= 0;
+      at = left.findIndex(({ name }) => [...(waits.get(name) ?? [])].every((one) => ended.has(one)))
+    ) {
+      const [step] = left.splice(at, 1)
+      if (step === undefined) break
+      const after = new Set([
+        ...env.after,
+        ...[...(waits.get(step.name) ?? [])].flatMap((one) => [...(ended.get(one) ?? [])])
+      ])
+      const before = new Set(this.calls.keys())
+      try {
+        await this.runStep(step, { ...env, after }, skipped)
+      } catch (cause) {
+        if (!(cause instanceof Failed)) throw cause
+        if (step.onError !== "continue") {
+          for (const path of cause.paths) failed.add(path)
+          message = cause.message
+          continue
+        }
+        this.hasFailures = true
+        env.steps[step.name] = { output: null, error: { message: cause.message } }
+      }
+      ended.set(step.name, new Set([...after, ...[...this.calls.keys()].filter((key) => !before.has(key))]))
+    }
+    if (failed.size === 0) return
+    for (const [key, call] of this.calls) if (!known.has(key)) call.isCertain = false
+    throw new Failed(failed, message)
+  }
+
+  /** The step, and those inside of it that others can read, give null. */
+  private skip(step: Any, env: Env): void {
+    env.steps[step.name] = { output: null, error: null }
+    if (step.type !== "loop") for (const inner of listsOf(step).flat()) this.skip(inner, env)
+  }
+
+  private async runStep(step: Any, env: Env, skipped: Set<string>): Promise<void> {
+    const scope = this.scopeOf(env)
+    if (skipped.has(step.name) || (step.when !== undefined && !holds(step.when, scope))) return this.skip(step, env)
+    const output = await this.outputOf(step, env, scope, skipped)
+    env.steps[step.name] = { output, error: null }
+  }
+
+  private async outputOf(step: Any, env: Env, scope: Any, skipped: Set<string>): Promise<Any> {
+    const path = env.prefix + step.name
+    const { config = {} } = step
+    switch (step.type) {
+      case "wait":
+        this.call(env, path, "timer.sleep", [config.durationMs])
+        return { until: someTime }
+      case "approval":
+        return this.call(env, path, "approval.request", [renderAll(config, scope)])
+      case "notification":
+        return this.call(env, path, "notify.send", [renderAll(config, scope)])
+      case "gate":
+        return this.runGate(config, env, scope, skipped)
+      case "loop":
+        return this.runLoop(config, env, scope, path)
+      default:
+        return this.runAction(step, env, scope, path)
+    }
+  }
+
+  private async runAction(step: Any, env: Env, scope: Any, path: string): Promise<Any> {
+    const { config = {} } = step
+    const args = mapOver(renderAll(step.input ?? {}, scope), step.mapping ?? {}, scope)
+    if (step.connector !== undefined) {
+      const { actionVersion: version, connection } = step
+      const options = {
+        ...(version === undefined ? {} : { version }),
+        ...(connection === undefined ? {} : { connection })
+      }
+      return this.call(env, path, `connector.${step.connector}.${step.action}`, [args, options])
+    }
+    if (config.code !== undefined) return this.runCode(config.code, args, env, path)
+    if (config.prompt === undefined)
+      return config.transform === undefined ? args : mapOver(args, config.transform, scope)
+    const messages = [{ role: "user", content: asText(render(config.prompt, scope)) }]
+    const answer = this.call(env, path, "connector.openai.createChatCompletion", [
+      { model: config.model, messages, ...args },
+      {}
+    ])
+    return { text: answer.text, usage: answer.usage }
+  }
+
+  private async runCode(code: string, args: Any, env: Env, path: string): Promise<Any> {
+    const send = async (of: Any) => this.call(env, path, "connector.crm.send", [of, {}])
+    const body = code.replace("export default", "return")
+    const main: Any = new Function("svc", body)({ connector: { crm: { send } } })
+    try {
+      return structuredClone(await main(args, { input: this.input }))
+    } catch (cause) {
+      throw cause instanceof Failed ? cause : new Failed(new Set([path]), (cause as Error).message)
+    }
+  }
+
+  private async runGate(config: Any, env: Env, scope: Any, skipped: Set<string>): Promise<Any> {
+    const taken =
+      config.branches.find(({ when }: Any) => holds(when, scope)) ?? (config.else && { name: "else", ...config.else })
+    for (const name of taken?.skip ?? []) skipped.add(name)
+    for (const branch of [...config.branches, config.else ?? {}])
+      if (branch.steps !== taken?.steps) for (const step of branch.steps ?? []) this.skip(step, env)
+    await this.runList(taken?.steps ?? [], env)
+    return { branch: taken?.name ?? null }
+  }
+
+  private async runLoop(config: Any, env: Env, scope: Any, path: string): Promise<Any> {
+    const items = render(config.over, scope)
+    if (!Array.isArray(items)) throw new Failed(new Set([path]), "not a list")
+    const known = new Set(this.calls.keys())
+    const paths = new Set<string>()
+    const results: Array<Any> = []
+    let failed = 0
+    for (const [index, item] of items.entries()) {
+      const inside: Env = {
+        variables: { ...env.variables, [config.as ?? "item"]: item, index },
+        steps: { ...env.steps },
+        prefix: `${path}[${index}].`,
+        after: env.after
+      }
+      try {
+        await this.runList(config.steps, inside)
+        results.push(
+          config.result === undefined
+            ? (inside.steps[config.steps.at(-1).name]?.output ?? null)
+            : renderAll(config.result, this.scopeOf(inside))
+        )
+      } catch (cause) {
+        if (!(cause instanceof Failed)) throw cause
+        results.push(null)
+        failed++
+        this.hasFailures = true
+        for (const one of cause.paths) paths.add(one)
+      }
+    }
+    if (failed === 0 || config.continueOnError === true) return { results, failed }
+    for (const [key, call] of this.calls) if (!known.has(key)) call.isCertain = false
+    throw new Failed(paths, "an iteration failed")
+  }
+}
+
+/** The calls and the end of a flow for an input. */
+export const interpret = (spec: object, input: object, stub: Stub): Promise<ExpectedRun> =>
+  new Interpreter(input, stub).run(spec)
