@@ -7,6 +7,7 @@ function flowFileTools() {
   const documents = new WeakMap()
 
   const flow = (name) => {
+    /** @type {any} */
     const document = { name, steps: [] }
     const made = {}
     for (const member of ["description", "trigger", "requestSchema", "response", "customAuth"])
@@ -24,6 +25,7 @@ function flowFileTools() {
   }
 
   const refuse = (path, message) => {
+    /** @type {any} */
     const error = new Error(message)
     error.name = "FlowFileMistake"
     error.path = path
