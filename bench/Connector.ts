@@ -31,7 +31,12 @@ const definition = {
       name: "ping",
       request: { method: "POST", path: "/ping/{{args.id}}", body: { name: "{{args.name}}" } },
       idempotency: { header: "Idempotency-Key" }
-    }
+    },
+    ...["large", "held"].map((name) => ({
+      name,
+      request: { method: "POST", path: `/${name}` },
+      idempotency: { header: "Idempotency-Key" }
+    }))
   ]
 }
 

@@ -9,6 +9,7 @@ import { connector } from "./Connector.js"
 import { eventPages } from "./EventPages.js"
 import { fairness } from "./Fairness.js"
 import { flows } from "./Flows.js"
+import { largeFlows } from "./LargeFlows.js"
 import { garbage } from "./Garbage.js"
 import { nodes } from "./Nodes.js"
 import { list, longList, replay, sleep } from "./Growth.js"
@@ -38,6 +39,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   connector,
   fairness,
   flows,
+  "large-flows": largeFlows,
   pauses,
   prelude,
   list,
@@ -68,6 +70,7 @@ const onDemand = new Set([
   "backlog",
   "fairness",
   "garbage",
+  "large-flows",
   "long-list",
   "long-events",
   "nodes",

@@ -1,6 +1,6 @@
 /**
  * The system that workflows of the benches call. It answers after a millisecond, and counts calls by their
- * Idempotency-Key. `/held` never answers; `/since?at=` records the milliseconds since that Unix time,
+ * Idempotency-Key. `/held` never answers; `/large` answers 10 KB; `/since?at=` records the milliseconds since that Unix time,
  * and `/delays` shows them. Prints its port.
  */
 import { createServer } from "node:http"
@@ -25,6 +25,7 @@ let repeatedAfterAnswer = 0
 let isMarked = false
 let firstSinceMark: number | null = null
 let delays: Array<number> = []
+const large = { ok: true, text: "x".repeat(10_000) }
 const now = () => performance.timeOrigin + performance.now()
 
 const server = createServer((request, response) => {
@@ -62,7 +63,7 @@ const server = createServer((request, response) => {
   if (request.url === "/held") return
   setTimeout(() => {
     if (!response.destroyed && key !== "") keys.set(key, true)
-    json({ ok: true })
+    json(request.url === "/large" ? large : { ok: true })
   }, 1)
 })
 server.listen(0, "127.0.0.1", () => {

@@ -160,7 +160,8 @@ export const publish = (service: Service, name: string, body: string, tier = "in
 export const publishSteps = (service: Service, name: string, steps: ReadonlyArray<object>): Promise<string> =>
   publishWorkflow(service, { name, form: "steps", spec: { steps } })
 
-const publishWorkflow = async (service: Service, workflow: object): Promise<string> => {
+/** Creates and publishes the workflow of a body; returns its id. */
+export const publishWorkflow = async (service: Service, workflow: object): Promise<string> => {
   const created = await service.call("POST", "/api/v1/workflows", workflow)
   const data = created["data"]
   if (typeof data !== "object" || data === null || !("id" in data)) throw new Error("no id")
