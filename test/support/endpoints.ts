@@ -117,7 +117,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/workflows/:wid/versions": plain,
   "GET /api/v1/workflows/:wid/versions/:a/diff/:b": plain,
   "GET /api/v1/workflows/:wid/diagram.svg": plain,
-  "GET /api/v1/workflows/:wid/export": { query: () => "format=code" },
+  "GET /api/v1/workflows/:wid/export": plain,
 
   ...releaseEndpoints,
   ...tenantEndpoints,

@@ -46,7 +46,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   mode: "Only keys of this mode.",
   include: "Additional parts of the answer, separated by commas: `actions` of connectors, `diagram` of a workflow.",
   version: "The version. Without it: the newest that the caller may read, of a workflow the draft.",
-  format: "The form of the file.",
+  format: "The form of the file. Without it: `flow.json` of steps, and `code` of code.",
   customer_id: "Only records of this customer.",
   user_id: "Only records of this person.",
   workflow_id: "Only records of this workflow.",

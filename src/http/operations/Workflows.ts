@@ -222,7 +222,7 @@ export const workflowsOperations = [
       "Gives the draft, or a version, as a file without ids, URLs or secrets: the steps as JSON or as a module, which an import takes, or code that makes the same calls.",
     answers: { 200: "The file." },
     route: "GET /api/v1/workflows/:wid/export",
-    query: Schema.Struct({ format: ExportFormat, version: Schema.optional(VersionNumber) }),
+    query: Schema.Struct({ format: Schema.optional(ExportFormat), version: Schema.optional(VersionNumber) }),
     output: file("text/javascript", "application/json"),
     permit: "workflows:read",
     scoped: { workflow: "path" },

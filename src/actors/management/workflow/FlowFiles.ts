@@ -103,7 +103,7 @@ export const makeFlowFiles = Effect.gen(function* () {
   const exportFile = Effect.fnUntraced(function* (
     context: CallContext,
     id: string,
-    format: ExportFormat,
+    asked: ExportFormat | undefined,
     version: number | undefined
   ): Effect.fn.Return<ExportedFile, Failure> {
     const { exported, workflow } = yield* read(context, function* (tx) {
@@ -111,6 +111,7 @@ export const makeFlowFiles = Effect.gen(function* () {
       const content: Exported = version === undefined ? found : yield* findVersion(tx, found, version)
       return { workflow: found, exported: content }
     })
+    const format = asked ?? (exported.form === "code" ? "code" : "flow.json")
     if (exported.form === "code" && format !== "code")
       return yield* invalid("format", "NOT_ALLOWED", "is code for this workflow, which has no steps")
     const text =
