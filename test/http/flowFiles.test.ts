@@ -1,5 +1,6 @@
 /** A workflow leaves the service as a file, and comes back as another workflow with the same steps and nothing else. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
 import type { Answer, Running } from "../support/InProcess.js"
 import { startShared } from "../support/SharedService.js"
 
@@ -66,6 +67,11 @@ describe("a file of a flow", () => {
     assert.deepStrictEqual(triggers, [])
     const named = await made({ import: { format, source: file.text.replace(before.name, `named_${before.name}`) } })
     assert.strictEqual(named.name, `named_${before.name}`)
+  })
+
+  it("has a schema, which the service serves to everyone", async () => {
+    const served = await svc.ask("GET", "/api/v1/flow.schema.json")
+    assert.strictEqual(served.text, readFileSync("docs/flow.schema.json", "utf8"))
   })
 
   it("is of the draft, or of a version", async () => {

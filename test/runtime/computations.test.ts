@@ -87,6 +87,22 @@ layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = n
     compute("matchPatterns", [{ pattern: "^(a+)+$", text: `${"a".repeat(500)}!` }])
   )
 
+  it.effect("on the file of a flow gives its steps, or says what its code did, and holds up nothing", () =>
+    Effect.gen(function* () {
+      const read = (source: string) => compute("readFlowFile", { format: "flow.js", source, path: "import.source" })
+      const { value, worst } = yield* measureLoopDelay(
+        Effect.all([
+          read("for (;;);\nexport default {}"),
+          read("export default { steps: [typeof process, typeof require, typeof flow] }")
+        ])
+      )
+      const [endless, tools] = value
+      assert.strictEqual(endless.ok ? "" : endless.mistakes[0]?.code, "TOO_COSTLY")
+      assert.deepStrictEqual(tools, { ok: true, value: { spec: { steps: ["undefined", "undefined", "function"] } } })
+      assertWithin(worst, 250, "the main loop was held up")
+    })
+  )
+
   it.effect("on a large document takes linear time", () =>
     Effect.gen(function* () {
       const imported = (source: Json) =>

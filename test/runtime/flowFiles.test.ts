@@ -1,9 +1,11 @@
 /** A flow is the same after it was written to a file and read again; a file's own code reaches nothing and ends within limits. */
 import { assert, describe, it } from "@effect/vitest"
-import { FastCheck as fc } from "effect"
+import { Either, FastCheck as fc } from "effect"
+import { readFileSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { createRequire } from "node:module"
 import type { Detail } from "../../src/domain/Failure.js"
+import { checkFlow } from "../../src/domain/flow/Checks.js"
 import { fileKind, type FlowFileFormat } from "../../src/domain/flow/FlowFile.js"
 import { canonicalJson, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { findJsonMistake } from "../../src/runtime/computing/worker/JsonMistake.js"
@@ -123,6 +125,15 @@ describe("a flow's file", () => {
       fileName: "a___b____c.flow.js",
       type: "text/javascript"
     })
+  })
+
+  it("is read as the guide shows it", async () => {
+    const [, source = ""] = /```js\n([\s\S]*?)```/.exec(readFileSync("docs/flows.md", "utf8")) ?? []
+    const found = await read("flow.js", source)
+    assert.isTrue(found.ok, JSON.stringify(found))
+    if (!found.ok) return
+    assert.strictEqual(found.value.name, "count_names")
+    assert.isTrue(Either.isRight(checkFlow(found.value.spec, {})))
   })
 
   it("can be written step by step, or computed", async () => {

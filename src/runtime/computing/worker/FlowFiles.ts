@@ -149,6 +149,8 @@ export const makeFlowFileReader = (loadWasm: LoadWasm) => {
   let engine: Promise<Engine> | undefined
   const readModule: Read = async (source) => {
     engine ??= loadWasm().then((wasm) => makeEngine(wasm, new ProcessorTime(), () => undefined))
+    // One that could not be made is made again for the next file.
+    engine.catch(() => (engine = undefined))
     return evaluate(await engine, source)
   }
   return async ({ format, path, source }: ComputationTable["readFlowFile"]["input"]): Promise<Validated<FlowFile>> => {
