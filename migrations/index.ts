@@ -48,6 +48,7 @@ import flows from "./0045_flows.js"
 import approvals from "./0046_approvals.js"
 import resumedFlows from "./0048_resumed_flows.js"
 import managedTriggers from "./0049_managed_triggers.js"
+import drafts from "./0050_drafts.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -97,5 +98,6 @@ export const migrations = {
   "0045_flows": Effect.asVoid(flows),
   "0046_approvals": Effect.asVoid(approvals),
   "0048_resumed_flows": Effect.asVoid(resumedFlows),
-  "0049_managed_triggers": Effect.asVoid(managedTriggers)
+  "0049_managed_triggers": Effect.asVoid(managedTriggers),
+  "0050_drafts": Effect.asVoid(drafts)
 }

@@ -9,7 +9,7 @@ import type { Json, JsonObject } from "./Json.js"
 import type { Permission } from "./access/Permission.js"
 
 /** One mistake in a request: its place, its code, and what to send instead. */
-const Detail = Schema.Struct({
+export const Detail = Schema.Struct({
   path: Schema.String,
   code: Schema.String,
   message: Schema.String,

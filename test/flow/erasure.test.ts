@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { type AuditAnswer, hashOf, storedForm, valueAtPath } from "../support/auditChain.js"
 import { eventually } from "../support/eventually.js"
+import { makeKey } from "../support/keys.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
 
 beforeAll(async () => {
@@ -108,6 +109,10 @@ const furnish = async (name: string): Promise<string> => {
     )
   ).body.data.id
   await ask("POST", `/api/v1/workflows/${own}/publish`, {})
+  // Another key, so that the state that it replaces is kept.
+  const { key } = await makeKey(svc, {})
+  const changed = { code: `export default async () => "canary ${name}"` }
+  assert.strictEqual((await svc.ask("PUT", `/api/v1/workflows/${own}`, { key, body: changed })).status, 200)
   await ask("PUT", "/api/v1/config", { level: "flow", scopeId: own, key: "env.A", value: `canary ${name}` })
   await ask("POST", "/api/v1/installations", {
     customerId: id,

@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { eventually } from "../support/eventually.js"
+import { makeKey } from "../support/keys.js"
 import { type Running, start } from "../support/InProcess.js"
 import { type Provider, startProvider } from "../support/provider.js"
 
@@ -77,6 +78,18 @@ const makeDeadLetter = async () => {
   return { evt, dlq: String(letter.id) }
 }
 
+/** A workflow of version 3, whose published draft another key has replaced. */
+const makeDraft = async () => {
+  const ask = (method: string, target: string, body: object, key = svc.first.key) =>
+    svc.ask(method, `/api/v1/workflows${target}`, { key, body })
+  const made = await ask("POST", "", { name: "drafted", form: "code", code: "export default async () => 1" })
+  const wid = String(made.body.data.id)
+  await ask("POST", `/${wid}/publish`, {})
+  const { key } = await makeKey(svc, {})
+  await ask("PUT", `/${wid}`, { code: "export default async () => 2" }, key)
+  return { wid, n: "2" }
+}
+
 /** A run that waits for the approval of Ada. */
 const makeApproval = async () => {
   const { key } = svc.first
@@ -149,6 +162,7 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["workflows.create", "wid"],
   ["workflows.update"],
   ["workflows.publish"],
+  ["workflows.restoreDraft"],
   ["environments.create", "env"],
   ["environments.update"],
   ["releases.create", "rel"],
@@ -210,6 +224,7 @@ describe("every example of the documents", () => {
   it.each(order.map(([id, gives]) => ({ id, gives })))("$id is taken", async ({ gives, id }) => {
     if (/eadLetters\.replay$|tenantEvents\.replay$/.test(id)) Object.assign(ids, await makeDeadLetter())
     if (id === "approvals.decide") Object.assign(ids, await makeApproval())
+    if (id === "workflows.restoreDraft") Object.assign(ids, await makeDraft())
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId

@@ -4,6 +4,7 @@ import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 import { runEndpoints } from "./runEndpoints.js"
+import { draftEndpoints, replacedDraft } from "./draftEndpoints.js"
 import { releaseEndpoints } from "./releaseEndpoints.js"
 import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
 import { acme } from "./oauthProvider.js"
@@ -119,6 +120,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/workflows/:wid/diagram.svg": plain,
   "GET /api/v1/workflows/:wid/export": plain,
 
+  ...draftEndpoints,
   ...releaseEndpoints,
   ...tenantEndpoints,
 
@@ -331,6 +333,7 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   apv: side.approval,
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
+  n: replacedDraft,
   a: "1",
   b: "1",
   path: "me"

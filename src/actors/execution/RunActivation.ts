@@ -64,7 +64,11 @@ export const make = Effect.gen(function* () {
         : runnables.version(run.organisationId, run.workflowId, workflowVersion)
     return found.pipe(
       Effect.map(Option.some),
-      Effect.catchTags({ NotFound: () => Effect.succeedNone, WorkflowUnavailable: () => Effect.succeedNone })
+      Effect.catchTags({
+        NotFound: () => Effect.succeedNone,
+        ValidationFailed: () => Effect.succeedNone,
+        WorkflowUnavailable: () => Effect.succeedNone
+      })
     )
   }
 

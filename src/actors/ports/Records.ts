@@ -28,6 +28,7 @@ import type {
   WebhookEndpoint
 } from "../../domain/delivery/WebhookEndpoint.js"
 import type { EnvironmentRelease, Release } from "../../domain/workflow/Release.js"
+import type { DraftContent, WorkflowDraft } from "../../domain/workflow/Draft.js"
 import type { Deployment, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import type { Deploying } from "./Deploying.js"
 import type { DomainEvent } from "./connection/ConnectionStore.js"
@@ -116,6 +117,9 @@ export interface RecordTypes {
   readonly secretVersions: SecretVersion
   readonly workflows: Workflow
   readonly workflowVersions: WorkflowVersion
+  /** Earlier states of drafts, without their content. */
+  readonly drafts: WorkflowDraft
+  readonly draftContents: DraftContent
   readonly deployments: Deployment
   readonly releases: Release
   readonly environmentReleases: EnvironmentRelease

@@ -4,7 +4,7 @@
  */
 import { Either } from "effect"
 import { detailsOf } from "../Issues.js"
-import { isObject, type Json } from "../Json.js"
+import { isObject, type Json, type JsonObject } from "../Json.js"
 import { guest } from "../Limits.js"
 import { mappingReferences } from "../mapping/MappingChecks.js"
 import { templateReferences } from "../expression/References.js"
@@ -55,12 +55,24 @@ export interface FlowUses {
   readonly hasCode: boolean
 }
 
-/** What a document of any form uses; of one whose form is wrong, nothing. */
+/** Whether a document has code in some step's settings, whatever its form. */
+const holdsCode = (document: Json): boolean => {
+  const open: Array<Json> = [document]
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (typeof one !== "object" || one === null) continue
+    if (isObject(one) && isObject(one["config"] ?? null) && Object.hasOwn(one["config"] as JsonObject, "code"))
+      return true
+    for (const inner of Object.values(one)) open.push(inner)
+  }
+  return false
+}
+
+/** What a document of any form uses; of one whose form is wrong, whether it has code. */
 export const flowUses = (document: Json, types = stepTypes): FlowUses =>
   Either.match(
     Either.flatMap(decode(document), (spec) => flowOf(spec, types)),
     {
-      onLeft: () => ({ actions: [], people: [], hasCode: false }),
+      onLeft: () => ({ actions: [], people: [], hasCode: holdsCode(document) }),
       onRight: ({ nodes }) => ({
         actions: nodes.flatMap(({ shape }) =>
           shape.actions.map(({ action, connector, version = null }) => ({ connector, action, version }))

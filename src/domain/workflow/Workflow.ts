@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { NullableText } from "../Scalars.js"
 import { BoundAction } from "../connector/Binding.js"
 import { defaultRetryPolicy, RetryPolicy, Tier } from "../run/Execution.js"
-import { InvalidState, WorkflowUnavailable } from "../Failure.js"
+import { Detail, InvalidState, ValidationFailed, WorkflowUnavailable } from "../Failure.js"
 import { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
 import { FlowImport } from "../flow/FlowFile.js"
@@ -35,7 +35,7 @@ export const calledFlow = (path: string): string | undefined => {
 const WorkflowStatus = Schema.Literal("draft", "published", "archived")
 export type WorkflowStatus = typeof WorkflowStatus.Type
 
-const WorkflowForm = Schema.Literal("code", "steps")
+export const WorkflowForm = Schema.Literal("code", "steps")
 
 /** The pattern is documented here, and checked with a better message when a workflow is saved. */
 const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64)).annotations({
@@ -96,6 +96,7 @@ export const Workflow = recordOf(
     spec: hidden(StoredJson),
     contentHash: hidden(Schema.String),
     draftUpdatedAt: hidden(AnsweredTime),
+    draftUpdatedBy: hidden(Schema.String),
     script: hidden(NullableText),
     waits: hidden(Schema.Boolean),
     draft: derivedValue(
@@ -123,6 +124,13 @@ export const Workflow = recordOf(
       })
     ),
     warnings: generatedValue(StoredJson, Json),
+    problems: generatedValue(
+      Schema.Array(Detail),
+      Schema.Array(Detail.annotations({ identifier: "WorkflowProblem" })).annotations({
+        description:
+          "The mistakes of a draft that was saved with `incomplete=true`, 100 at most. A draft with mistakes is not published, run or tested."
+      })
+    ),
     callbackUrl: optional(NullableText, null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(2_048)))),
     tags: optional(
       Schema.Array(Schema.String),
@@ -184,6 +192,21 @@ export const UpdateWorkflow = Schema.Struct({
   ...changed
 }).annotations({ identifier: "UpdateWorkflow" })
 export type UpdateWorkflow = typeof UpdateWorkflow.Type
+
+/** The refusal to publish, run or test a draft that was kept with its mistakes, which it names. */
+export const incompleteRefusal = ({
+  name,
+  problems
+}: Pick<Workflow, "name" | "problems">): ValidationFailed | undefined => {
+  const [first] = problems
+  return first === undefined
+    ? undefined
+    : new ValidationFailed({
+        code: "VALIDATION_FAILED",
+        message: `the draft of ${name} has mistakes: ${first.path} ${first.message}`,
+        details: problems
+      })
+}
 
 /** The refusal to run an archived workflow, even as a draft. */
 export const archivedRefusal = ({ name, status }: Pick<Workflow, "name" | "status">): WorkflowUnavailable | undefined =>

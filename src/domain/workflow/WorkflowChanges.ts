@@ -1,7 +1,7 @@
 /** Creates, changes, publishes and archives the record of a workflow; pure. Contract: workflow record. */
 import { Either } from "effect"
 import { defaultRetryPolicy } from "../run/Execution.js"
-import { InvalidState, invalid, ValidationFailed } from "../Failure.js"
+import { type Detail, InvalidState, invalid, ValidationFailed } from "../Failure.js"
 import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { canonicalJson, type Json, type JsonObject } from "../Json.js"
 import { nextVersion } from "../Record.js"
@@ -18,13 +18,33 @@ import {
 
 /** The outcome of compiling a workflow's code or steps. */
 export interface CompiledContent {
-  readonly script: string
+  /** `null`: the content has problems, and does not run. */
+  readonly script: string | null
   /** It waits for people or time: its version runs as Long. */
   readonly waits: boolean
   readonly bindings: Json
   readonly diagram: Json
   readonly warnings: Json
+  readonly problems: ReadonlyArray<Detail>
 }
+
+/** Problems of a draft that are kept, and the characters of each. */
+const mostProblems = 100
+const longestProblem = 500
+
+/** Content that is kept with its mistakes. */
+export const incompleteContent = (mistakes: ReadonlyArray<Detail>): CompiledContent => ({
+  script: null,
+  waits: false,
+  bindings: [],
+  diagram: { nodes: [], edges: [] },
+  warnings: [],
+  problems: mistakes.slice(0, mostProblems).map((one) => ({
+    ...one,
+    path: one.path.slice(0, longestProblem),
+    message: one.message.slice(0, longestProblem)
+  }))
+})
 
 /** The text whose hash identifies a content. */
 export const contentText = (content: {
@@ -80,7 +100,7 @@ export const newWorkflow = (
   contentHash: string
 ): Workflow =>
   Workflow.create(
-    { ...withRequestSchema(input), customerId, retry: { ...defaultRetryPolicy, ...input.retry } },
+    { ...withRequestSchema(input, compiled), customerId, retry: { ...defaultRetryPolicy, ...input.retry } },
     {
       id,
       organisationId: author.organisationId,
@@ -91,15 +111,19 @@ export const newWorkflow = (
       spec: input.spec ?? null,
       contentHash,
       draftUpdatedAt: author.now,
+      draftUpdatedBy: author.by,
       ...compiled,
       createdBy: author.by
     },
     author.now
   )
 
-/** The request schema of a flow is its input contract. */
-const withRequestSchema = <A extends Pick<UpdateWorkflow, "spec" | "inputContract">>(input: A): A =>
-  input.spec === undefined || !("requestSchema" in input.spec)
+/** The request schema of a flow is its input contract, unless the flow has mistakes: the schema may be one. */
+const withRequestSchema = <A extends Pick<UpdateWorkflow, "spec" | "inputContract">>(
+  input: A,
+  compiled: CompiledContent | null
+): A =>
+  input.spec === undefined || !("requestSchema" in input.spec) || compiled === null || compiled.problems.length > 0
     ? input
     : { ...input, inputContract: (input.spec["requestSchema"] ?? null) as JsonObject | null }
 
@@ -109,14 +133,18 @@ export const changedWorkflow = (
   input: UpdateWorkflow,
   compiled: CompiledContent | null,
   contentHash: string,
-  now: string
+  { by, now }: Pick<Author, "by" | "now">
 ): Workflow => ({
-  ...Workflow.change(workflow, { ...withRequestSchema(input), retry: { ...workflow.retry, ...input.retry } }, now),
+  ...Workflow.change(
+    workflow,
+    { ...withRequestSchema(input, compiled), retry: { ...workflow.retry, ...input.retry } },
+    now
+  ),
   source: input.code ?? workflow.source,
   spec: input.spec ?? workflow.spec,
   ...compiled,
   contentHash,
-  draftUpdatedAt: contentHash === workflow.contentHash ? workflow.draftUpdatedAt : now
+  ...(contentHash === workflow.contentHash ? {} : { draftUpdatedAt: now, draftUpdatedBy: by })
 })
 
 /** The draft as an immutable version. */

@@ -16,7 +16,8 @@ const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersi
 
 /** What a list does not show: members that can be large, and those that are not for clients. */
 const unlisted = [
-  ...(["contentHash", "draftUpdatedAt", "script", "waits", "source", "spec", "diagram", "warnings"] as const),
+  ...(["contentHash", "draftUpdatedAt", "draftUpdatedBy", "script", "waits", "source", "spec"] as const),
+  ...(["diagram", "warnings", "problems"] as const),
   ...(["inputContract", "outputContract", "organisationId", "spaceId", "deletedAt"] as const)
 ] as const
 
@@ -45,6 +46,7 @@ export const workflowView = (workflow: Workflow, { deployments, diagram, version
   inputContract: workflow.inputContract,
   outputContract: workflow.outputContract,
   warnings: workflow.warnings,
+  problems: workflow.problems,
   versions: versions.map(versionView),
   deployments: deployments.map(({ customerId, deployedAt, environment, number }) => ({
     environment,

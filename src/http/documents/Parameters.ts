@@ -8,6 +8,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   wid: "The id of the workflow.",
   workflowId: "The id of the workflow.",
   flow_name: "The name of the workflow: letters, digits and _, and none of the first segments of other paths.",
+  n: "The number of the draft, as the list has it.",
   a: "The number of the version that is compared.",
   b: "The number of the version that it is compared with.",
   env: "The id of the environment.",

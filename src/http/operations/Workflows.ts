@@ -5,12 +5,13 @@ import { Schema, Effect } from "effect"
 import { Json } from "../../domain/Json.js"
 import { ExportFormat } from "../../domain/flow/FlowFile.js"
 import { Trigger } from "../../domain/trigger/Trigger.js"
+import { WorkflowDraft } from "../../domain/workflow/Draft.js"
 import { CreateWorkflowBody, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
 import { forTenants } from "../operation/ForTenants.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { Counter } from "../../domain/Scalars.js"
-import { WorkflowList, Workflows } from "../../actors/management/workflow/Workflows.js"
+import { DraftList, WorkflowList, Workflows } from "../../actors/management/workflow/Workflows.js"
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { record, newRecord, page, bareValue, empty, file } from "../operation/Output.js"
@@ -33,7 +34,17 @@ const WorkflowView = Schema.Struct({
 
 /** A workflow in a list, without members that can be large. */
 const WorkflowSummary = WorkflowView.pipe(
-  Schema.omit("draft", "versions", "deployments", "diagram", "triggers", "warnings", "inputContract", "outputContract")
+  Schema.omit(
+    "draft",
+    "versions",
+    "deployments",
+    "diagram",
+    "triggers",
+    "warnings",
+    "problems",
+    "inputContract",
+    "outputContract"
+  )
 ).annotations({ identifier: "WorkflowSummary" })
 
 const Diff = Schema.Struct({
@@ -50,8 +61,15 @@ const Diff = Schema.Struct({
   ).annotations({ description: "of two versions of steps: the names of those that differ" })
 }).annotations({ identifier: "WorkflowDiff" })
 
-const versionNumber = (text: string): Effect.Effect<number, NotFound> =>
-  /^\d{1,9}$/.test(text) ? Effect.succeed(Number(text)) : new NotFound({ what: "version" })
+const versionNumber = (text: string, what = "version"): Effect.Effect<number, NotFound> =>
+  /^\d{1,9}$/.test(text) ? Effect.succeed(Number(text)) : new NotFound({ what })
+
+const SaveQuery = Schema.Struct({
+  incomplete: Schema.optional(Schema.Literal("true", "false")).annotations({
+    description: "`true`: code or steps with mistakes are saved too, and `problems` names the mistakes."
+  })
+})
+const saveOptions = ({ incomplete }: typeof SaveQuery.Type) => ({ isIncomplete: incomplete === "true" })
 
 const ofWorkflows = operationsOf({
   with: Workflows,
@@ -100,7 +118,8 @@ export const workflowsOperations = [
     form: { idempotency: "lease" },
     permit: "workflows:create",
     scoped: { workflow: "create" },
-    use: (workflows, { context, body }) => workflows.create(context, body)
+    query: SaveQuery,
+    use: (workflows, { context, body, query }) => workflows.create(context, body, saveOptions(query))
   }),
   ofWorkflows({
     name: "workflows.get",
@@ -118,7 +137,8 @@ export const workflowsOperations = [
   ofWorkflows({
     name: "workflows.update",
     summary: "Change a workflow",
-    description: "Changes the members that are sent; the others stay. New code goes into the draft.",
+    description:
+      "Changes the members that are sent; the others stay. New code goes into the draft; what another caller saved is kept among the drafts.",
     answers: { 200: "The workflow after the change." },
     example: { description: "Greets a person by name", tags: ["example", "greeting"] },
     route: "PUT /api/v1/workflows/:wid",
@@ -127,7 +147,8 @@ export const workflowsOperations = [
     form: { idempotency: "lease" },
     permit: "workflows:update",
     scoped: { workflow: "path", environment: "record" },
-    use: (workflows, { context, path, body }) => workflows.update(context, path.wid, body)
+    query: SaveQuery,
+    use: (workflows, { context, path, query, body }) => workflows.update(context, path.wid, body, saveOptions(query))
   }),
   ofWorkflows({
     name: "workflows.delete",
@@ -196,6 +217,38 @@ export const workflowsOperations = [
         const [from, to] = yield* Effect.all([versionNumber(path.a), versionNumber(path.b)])
         return { from, to, ...(yield* versions.diff(context, path.wid, from, to)) }
       })
+  }),
+  ofWorkflows({
+    name: "workflows.drafts",
+    summary: "List earlier drafts of a workflow",
+    description:
+      "Lists earlier states of the draft, newest first: the last one of each author and five minutes, and whatever another author overwrote. The last 50 are kept, for 30 days.",
+    answers: { 200: "A page of drafts." },
+    route: "GET /api/v1/workflows/:wid/drafts",
+    query: DraftList,
+    output: page(WorkflowDraft.View),
+    permit: "workflows:read",
+    scoped: { workflow: "path" },
+    use: (workflows, { context, path, query }) => workflows.drafts(context, path.wid, query)
+  }),
+  ofWorkflows({
+    name: "workflows.restoreDraft",
+    summary: "Restore an earlier draft",
+    description:
+      "Saves an earlier state of the draft again, with its contracts. What it replaces is kept among the drafts; mistakes that it has by now are answered as `problems`.",
+    answers: { 200: "The workflow with the restored draft." },
+    example: { version: 3 },
+    route: "POST /api/v1/workflows/:wid/drafts/:n/restore",
+    params: Schema.Struct({ wid: Schema.String, n: VersionNumber }),
+    body: strictPayload(Schema.Struct({ version: Schema.optional(Counter) })),
+    output: record(WorkflowView),
+    form: { idempotency: "lease" },
+    permit: "workflows:update",
+    scoped: { workflow: "path" },
+    use: (workflows, { context, path, body }) =>
+      Effect.flatMap(versionNumber(path.n, "draft"), (number) =>
+        workflows.restoreDraft(context, path.wid, number, body.version)
+      )
   }),
   ofWorkflows({
     name: "workflows.diagram",

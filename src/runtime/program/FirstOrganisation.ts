@@ -179,7 +179,8 @@ export const makeExample = Effect.fn("First.example")(function* ({ organisationI
       waits: false,
       bindings: bindings as unknown as Json,
       diagram: diagram as unknown as Json,
-      warnings: warnings as unknown as Json
+      warnings: warnings as unknown as Json,
+      problems: []
     },
     ""
   ) // plain data

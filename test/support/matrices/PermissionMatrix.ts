@@ -33,6 +33,7 @@ export const unknownIds: { readonly [parameter: string]: string } = {
   oid: "org_00000000000000000000000000",
   spid: "spc_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
+  n: "1",
   a: "1",
   b: "1",
   path: "v1/orders"

@@ -1,6 +1,6 @@
 /** Compiles a workflow's source and checks its contracts in a computing worker; failures name the place of each mistake. */
 import { Effect } from "effect"
-import { type CompiledContent, nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
+import { type CompiledContent, incompleteContent, nameProblem } from "../../../domain/workflow/WorkflowChanges.js"
 import type { WorkflowAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
 import {
   type Forbidden,
@@ -33,12 +33,25 @@ const contentOf = (
     ? Effect.succeed({
         script,
         waits,
+        problems: [],
         // Plain data of the analysis.
         bindings: bindings as unknown as Json,
         diagram: diagram as unknown as Json,
         warnings: warnings as unknown as Json
       })
     : invalid(at, "NOT_STORABLE", "names something with the character U+0000 or half a surrogate pair")
+
+/** The content of a request. */
+interface SentContent {
+  readonly code?: string | undefined
+  readonly spec?: JsonObject | undefined
+}
+
+/** `name`: of the workflow. `isIncomplete`: content with mistakes is kept with them, unless it is too large. */
+interface CompileOptions {
+  readonly name: string
+  readonly isIncomplete: boolean
+}
 
 const nameRefusal = (name: string | undefined) => (name === undefined ? undefined : nameProblem(name))
 
@@ -48,8 +61,12 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const egress = yield* Egress
   const analyseSteps = yield* makeFlowCompiler
 
-  const compileSteps = (caller: Principal, spec: JsonObject, name: string) =>
-    Effect.flatMap(analyseSteps(caller, spec, name), (flow) => contentOf("spec", flow, flow.isLong))
+  const compileSteps = Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
+    // One that is no object is refused with the steps.
+    yield* checkSchemas(caller, { "spec.requestSchema": spec["requestSchema"] })
+    const flow = yield* analyseSteps(caller, spec, name)
+    return yield* contentOf("spec", flow, flow.isLong)
+  })
 
   /** The script for the sandbox, and the analysis of the source. */
   const compileCode = Effect.fnUntraced(function* ({ organisationId }: Principal, code: string) {
@@ -68,21 +85,13 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
     return yield* contentOf("code", analysed.value, false)
   })
 
-  /** Fails unless each contract is a usable schema. */
-  const checkContracts = Effect.fnUntraced(function* (
+  /** Fails unless each object among these is a usable schema. */
+  const checkSchemas = Effect.fnUntraced(function* (
     { organisationId }: Principal,
-    input: {
-      readonly inputContract?: JsonObject | null | undefined
-      readonly outputContract?: JsonObject | null | undefined
-      readonly spec?: JsonObject | undefined
-    }
+    given: { readonly [name: string]: Json | undefined }
   ): Effect.fn.Return<void, ValidationFailed | Unavailable> {
-    const { inputContract, outputContract, spec } = input
     const schemas = Object.fromEntries(
-      // A request schema that is no object is refused with the steps.
-      Object.entries({ inputContract, outputContract, "spec.requestSchema": spec?.["requestSchema"] }).flatMap(
-        ([name, schema]) => (isObject(schema ?? null) ? [[name, schema as JsonObject] as const] : [])
-      )
+      Object.entries(given).flatMap(([name, schema = null]) => (isObject(schema) ? [[name, schema] as const] : []))
     )
     if (Object.keys(schemas).length === 0) return
     const details = yield* compute("checkSchemas", organisationId, schemas).pipe(
@@ -105,7 +114,8 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   /** The checks that need no stored record. */
   const checkInput = Effect.fnUntraced(function* (caller: Principal, input: UpdateWorkflow) {
     yield* refuseWith((input.code === undefined ? undefined : codeRefusal(caller)) ?? nameRefusal(input.name))
-    yield* checkContracts(caller, input)
+    const { inputContract, outputContract } = input
+    yield* checkSchemas(caller, { inputContract, outputContract })
     yield* checkCallback(input.callbackUrl)
   })
 
@@ -123,13 +133,19 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   /** The content of a request in its form: `code` or `spec`. `undefined` if it has neither. */
   const compile = (
     caller: Principal,
-    { code, spec }: { readonly code?: string | undefined; readonly spec?: JsonObject | undefined },
-    name: string
+    { code, spec }: SentContent,
+    { isIncomplete, name }: CompileOptions
   ): Effect.Effect<CompiledContent | undefined, ValidationFailed | Forbidden | Unavailable> => {
     if (code !== undefined && spec !== undefined)
       return invalid("spec", "NOT_ALLOWED", "is for workflows in step form: send code or spec")
-    if (code !== undefined) return compileCode(caller, code)
-    return spec === undefined ? Effect.succeed(undefined) : compileSteps(caller, spec, name)
+    const compiled =
+      code !== undefined ? compileCode(caller, code) : spec === undefined ? undefined : compileSteps(caller, spec, name)
+    if (compiled === undefined || !isIncomplete) return compiled ?? Effect.succeed(undefined)
+    return Effect.catchTag(compiled, "ValidationFailed", (failure) =>
+      failure.details.some(({ code }) => code === "SOURCE_TOO_LARGE")
+        ? failure
+        : Effect.succeed(incompleteContent(failure.details))
+    )
   }
 
   return { checkInput, compile, computeStored }

@@ -1,4 +1,7 @@
-/** Saves workflows: creates one with its first draft, and changes the draft or what takes effect at once. */
+/**
+ * Saves workflows: creates one with its first draft, changes the draft or what takes effect at once, and restores an earlier
+ * draft. What a save overwrites is kept as `src/domain/workflow/Draft.ts` says.
+ */
 import { Effect } from "effect"
 import {
   changedWorkflow,
@@ -15,7 +18,7 @@ import {
   type ValidationFailed
 } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
-import { canonicalJson } from "../../../domain/Json.js"
+import { canonicalJson, type JsonObject } from "../../../domain/Json.js"
 import {
   type CreateWorkflow,
   flowNamePattern,
@@ -32,10 +35,24 @@ import { Changes } from "../Changes.js"
 import { findCustomer } from "../organisation/CustomerRecords.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
-import { authorOf } from "./WorkflowAuthor.js"
+import { isKept, replacedState } from "../../../domain/workflow/Draft.js"
+import { findState, keepState } from "./DraftStates.js"
+import { authorOf, codeRefusal } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
 import { findWorkflow, workflowResource, readWorkflowView } from "./WorkflowRecords.js"
+
+/** `isIncomplete`: a draft with mistakes is kept, with them. */
+export interface SaveOptions {
+  readonly isIncomplete: boolean
+}
+
+/** A change of a workflow. `compiled`: of its content; `null` if that does not change. */
+interface DraftChange {
+  readonly changes: UpdateWorkflow
+  readonly compiled: CompiledContent | null
+  readonly keeps: boolean
+}
 
 /** Members that take effect at once, in every environment. */
 const immediate = ["enabled", "tier", "timeoutMs", "retry", "callbackUrl"] as const
@@ -78,7 +95,7 @@ const checkPlan = Effect.fnUntraced(function* (
 
 /** Saves workflows. */
 export const makeWorkflowDrafts = Effect.gen(function* () {
-  const { change } = yield* Changes
+  const { change, read } = yield* Changes
   const identifiers = yield* Identifiers
   const digests = yield* Digests
   const { checkInput, compile } = yield* makeWorkflowCompiler
@@ -90,9 +107,9 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
   })
 
   /** The content of a new workflow, which has the form that it says. */
-  const compileNew = Effect.fnUntraced(function* (caller: Principal, input: CreateWorkflow) {
+  const compileNew = Effect.fnUntraced(function* (caller: Principal, input: CreateWorkflow, isIncomplete: boolean) {
     yield* refuseWith(formProblem(input.form, input))
-    const compiled = yield* compile(caller, input, input.name)
+    const compiled = yield* compile(caller, input, { name: input.name, isIncomplete })
     if (compiled !== undefined) return compiled
     return yield* invalid(contentMember(input.form), "REQUIRED", `is required for a workflow of form ${input.form}`)
   })
@@ -115,39 +132,87 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
   })
 
   /** Creates a workflow. */
-  const createWorkflow = (context: CallContext, input: CreateWorkflow): Effect.Effect<WorkflowView, Failure> =>
-    Effect.flatMap(Effect.zipRight(checkInput(context.caller, input), compileNew(context.caller, input)), (compiled) =>
-      change(context, function* (tx) {
-        const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
-        const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
-        return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
-      })
-    )
-
-  /** Changes a workflow: code and contracts in the draft, the other members at once. */
-  const updateWorkflow = (context: CallContext, id: string, sent: UpdateWorkflow) =>
+  const createWorkflow = (
+    context: CallContext,
+    input: CreateWorkflow,
+    { isIncomplete }: SaveOptions
+  ): Effect.Effect<WorkflowView, Failure> =>
     Effect.flatMap(
-      Effect.zipRight(checkInput(context.caller, sent), compile(context.caller, sent, sent.name ?? id)),
-      (content) =>
+      Effect.zipRight(checkInput(context.caller, input), compileNew(context.caller, input, isIncomplete)),
+      (compiled) =>
         change(context, function* (tx) {
-          const compiled = content ?? null
-          const { caller } = context
-          const before = yield* findWorkflow(tx, caller, id, true)
-          yield* checkVersion(context, sent.version, before.version)
-          yield* refuseWith(formProblem(before.form, sent))
-          const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
-          const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", before.updatedAt))
-          const after = changedWorkflow(before, changes, compiled, contentHash, yield* currentTimestamp)
-          yield* refuseWith(environmentRefusal(caller, before, after))
-          yield* tx.workflows.update(after)
-          return {
-            value: yield* readWorkflowView(tx, caller, after),
-            resource: workflowResource(after),
-            before: { ...workflowSummary(before, []), contentHash: before.contentHash },
-            after: { ...workflowSummary(after, []), contentHash }
-          }
+          const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
+          const value = workflowView(workflow, { versions: [], deployments: [], diagram: false })
+          return { value, resource: workflowResource(workflow), after: workflowSummary(workflow, []) }
         })
     )
 
-  return { createWorkflow, updateWorkflow }
+  /** Writes a change of the workflow, and keeps the draft that it replaces where that is due, or `keeps` says so. */
+  const save = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    before: Workflow,
+    { changes, compiled, keeps }: DraftChange
+  ) {
+    const author = authorOf(caller, yield* currentTimestamp)
+    const { contentHash } = withHash(changedWorkflow(before, changes, compiled, "", author))
+    const after = changedWorkflow(before, changes, compiled, contentHash, author)
+    yield* refuseWith(environmentRefusal(caller, before, after))
+    yield* tx.workflows.update(after)
+    if (isKept(before, after) || (keeps && before.contentHash !== contentHash))
+      yield* keepState(tx, replacedState(before, after))
+    return {
+      value: yield* readWorkflowView(tx, caller, after),
+      resource: workflowResource(after),
+      before: { ...workflowSummary(before, []), contentHash: before.contentHash },
+      after: { ...workflowSummary(after, []), contentHash }
+    }
+  })
+
+  /** Changes a workflow: code and contracts in the draft, the other members at once. */
+  const updateWorkflow = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    sent: UpdateWorkflow,
+    { isIncomplete }: SaveOptions
+  ): Effect.fn.Return<WorkflowView, Failure> {
+    const { caller } = context
+    yield* checkInput(caller, sent)
+    const compiled = (yield* compile(caller, sent, { name: sent.name ?? id, isIncomplete })) ?? null
+    return yield* change(context, function* (tx) {
+      const before = yield* findWorkflow(tx, caller, id, true)
+      yield* checkVersion(context, sent.version, before.version)
+      yield* refuseWith(formProblem(before.form, sent))
+      const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
+      return yield* save(tx, caller, before, { changes, compiled, keeps: false })
+    })
+  })
+
+  /**
+   * Saves an earlier state of the draft again, with the mistakes that it has by now. The state that it replaces is kept.
+   * `version`: that the workflow must have.
+   */
+  const restoreDraft = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    number: number,
+    version: number | undefined
+  ): Effect.fn.Return<WorkflowView, Failure> {
+    const { caller } = context
+    const { inputContract, outputContract, source, spec } = yield* read(context, (tx) =>
+      Effect.flatMap(findWorkflow(tx, caller, id), (workflow) => findState(tx, workflow, number))
+    )
+    // A state has the code or the object that was saved.
+    const content = source === null ? { spec: spec as JsonObject } : { code: source }
+    yield* refuseWith(source === null ? undefined : codeRefusal(caller))
+    const compiled = (yield* compile(caller, content, { name: id, isIncomplete: true })) ?? null
+    return yield* change(context, function* (tx) {
+      const before = yield* findWorkflow(tx, caller, id, true)
+      yield* checkVersion(context, version, before.version)
+      const changes = { ...content, inputContract, outputContract }
+      return yield* save(tx, caller, before, { changes, compiled, keeps: true })
+    })
+  })
+
+  return { createWorkflow, updateWorkflow, restoreDraft }
 })

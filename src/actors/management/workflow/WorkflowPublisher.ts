@@ -8,7 +8,7 @@ import { latestEnvironment } from "../../../domain/organisation/Environment.js"
 import { type Failure, type Forbidden, NotFound, refuseWith, type Unavailable } from "../../../domain/Failure.js"
 import { WorkflowId, type OrganisationId } from "../../../domain/Ids.js"
 import { canonicalJson, type Json } from "../../../domain/Json.js"
-import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
+import { incompleteRefusal, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AutomaticEnvironment } from "../../ports/Deploying.js"
 import type { AlreadyExists, Tx } from "../../ports/Records.js"
@@ -89,6 +89,7 @@ export const makePublish = Effect.gen(function* () {
       const earlierVersion = yield* tx.workflowVersions.find({ workflowId: workflow.id, number: request.version })
       return Option.isSome(earlierVersion) ? earlierVersion.value : yield* new NotFound({ what: "version" })
     }
+    yield* refuseWith(incompleteRefusal(workflow))
     const bindings = yield* freezeBindings(workflow.organisationId, workflow.bindings)
     const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
     if (latest?.contentHash === workflow.contentHash && canonicalJson(latest.bindings) === canonicalJson(bindings))

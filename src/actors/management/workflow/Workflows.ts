@@ -12,20 +12,25 @@ import { checkVersion, type CallContext } from "../CallContext.js"
 import { type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { sharedListFilter } from "../organisation/CustomerRecords.js"
-import { listQuery, optionalText, Pages } from "../Pages.js"
+import { listParams, listQuery, optionalText, Pages, sizeOf } from "../Pages.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggersOf } from "../trigger/TriggerRecords.js"
 import { deleteManagedTriggers, disableTriggersOf } from "../trigger/WorkflowTriggers.js"
+import { WorkflowDraft } from "../../../domain/workflow/Draft.js"
+import { listStates } from "./DraftStates.js"
 import { makeFlowFiles } from "./FlowFiles.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { findVersion, findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
-import { makeWorkflowDrafts } from "./WorkflowDrafts.js"
+import { makeWorkflowDrafts, type SaveOptions } from "./WorkflowDrafts.js"
 
 export const WorkflowList = listQuery({
   status: Schema.optional(Schema.Literal("draft", "published", "archived")),
   customer_id: optionalText
 })
 type WorkflowList = typeof WorkflowList.Type
+
+export const DraftList = Schema.Struct({ page_size: listParams.page_size, cursor: listParams.cursor })
+type DraftList = typeof DraftList.Type
 
 /** Drawings in the cache, by the hash of their diagram. */
 const maxCachedDrawings = 500
@@ -35,7 +40,7 @@ const make = Effect.gen(function* () {
   const pages = yield* Pages
   const identifiers = yield* Identifiers
   const { computeStored } = yield* makeWorkflowCompiler
-  const { createWorkflow, updateWorkflow } = yield* makeWorkflowDrafts
+  const { createWorkflow, restoreDraft, updateWorkflow } = yield* makeWorkflowDrafts
   const { exportFile, readBody } = yield* makeFlowFiles
   const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
@@ -124,13 +129,29 @@ const make = Effect.gen(function* () {
     return { contentHash: drawn.contentHash, svg: yield* drawDiagram(context.caller, drawn) }
   })
 
+  /** The earlier states of the draft, newest first. */
+  const drafts = Effect.fnUntraced(function* (context: CallContext, id: string, params: DraftList) {
+    const position = yield* pages.position(params.cursor)
+    const rows = yield* read(context, (tx) =>
+      Effect.flatMap(findWorkflow(tx, context.caller, id), (workflow) => listStates(tx, workflow))
+    )
+    const following = position === undefined ? rows : rows.filter(({ number }) => number < Number(position.id))
+    const page = yield* pages.pageOf(following, sizeOf(params), ({ number, replacedAt }) => ({
+      createdAt: replacedAt,
+      id: String(number)
+    }))
+    return { ...page, data: page.data.map((row) => WorkflowDraft.show(row)) }
+  })
+
   return {
     list,
-    create: (context: CallContext, body: CreateWorkflowBody) =>
-      Effect.flatMap(readBody(context.caller, body), (input) => createWorkflow(context, input)),
+    create: (context: CallContext, body: CreateWorkflowBody, options: SaveOptions) =>
+      Effect.flatMap(readBody(context.caller, body), (input) => createWorkflow(context, input, options)),
     get,
     /** Code and contracts change the draft only; the other members take effect at once. */
     update: updateWorkflow,
+    drafts,
+    restoreDraft,
     remove,
     archive,
     draw,

@@ -1,6 +1,6 @@
 /** The code that runs: a workflow's published version or draft, with the settings that a run needs. */
 import { type Effect, type Option, Context } from "effect"
-import type { NotFound, Unavailable, WorkflowUnavailable } from "../../../domain/Failure.js"
+import type { NotFound, Unavailable, ValidationFailed, WorkflowUnavailable } from "../../../domain/Failure.js"
 import type { RetryPolicy, Tier } from "../../../domain/run/Execution.js"
 import type { CustomAuth } from "../../../domain/flow/Spec.js"
 import type { BoundAction } from "../../../domain/connector/Binding.js"
@@ -59,11 +59,11 @@ export class Runnables extends Context.Tag("svc/Runnables")<
       name: string,
       customer: CustomerId | null
     ) => Effect.Effect<WorkflowId, NotFound | Unavailable>
-    /** The draft as it is now. */
+    /** The draft as it is now. Fails with `ValidationFailed` if it was saved with mistakes. */
     readonly draft: (
       organisation: OrganisationId,
       workflow: WorkflowId
-    ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | Unavailable>
+    ) => Effect.Effect<Runnable, NotFound | WorkflowUnavailable | ValidationFailed | Unavailable>
     /** Stores a draft as it is run, for the retention of the run's record. Once per content hash. */
     readonly keepDraft: (draft: Runnable, retention: RetentionClass) => Effect.Effect<void, Unavailable>
     /** A draft that `keepDraft` stored, by its content hash; `None` when it is no longer stored. */

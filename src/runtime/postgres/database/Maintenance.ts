@@ -5,6 +5,7 @@
  */
 import { Duration, Effect, Layer } from "effect"
 import { resumeWindow } from "../../../domain/Limits.js"
+import { draftHistory } from "../../../domain/workflow/Draft.js"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { eraseCustomers } from "../organisation/Erasure.js"
 import { announceExpiringKeys } from "../organisation/ExpiringKeys.js"
@@ -31,6 +32,7 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["idempotent_replies", "t.expires_at < now()"],
   ["key_values", "t.expires_at < now()"],
   ["draft_snapshots", "t.kept_until < now()"],
+  ["workflow_drafts", `t.replaced_at < now() - ${days(Duration.toDays(draftHistory.lifetime))}`],
   // State of an invocation expires when no run can resume it: not written lately, all its runs ended, the first long
   // ago.
   [

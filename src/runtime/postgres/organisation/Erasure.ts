@@ -62,6 +62,7 @@ const eraseRecordsSql = [
   // Cascades to credentials, refresh intents and connect sessions. The sweep of connections has revoked them before.
   `DELETE FROM connections WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM draft_snapshots WHERE workflow_id IN (${erasableWorkflows})`,
+  `DELETE FROM workflow_drafts WHERE workflow_id IN (${erasableWorkflows})`,
   `DELETE FROM deployments WHERE customer_id IN (${erasableCustomers}) OR workflow_id IN (${erasableWorkflows})`,
   `DELETE FROM environment_releases WHERE customer_id IN (${erasableCustomers})`,
   `DELETE FROM releases WHERE customer_id IN (${erasableCustomers})`,

@@ -14,6 +14,7 @@ import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
 import { EnvironmentRelease, Release } from "../../../domain/workflow/Release.js"
+import { DraftContent, WorkflowDraft } from "../../../domain/workflow/Draft.js"
 import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Notification } from "../../../domain/organisation/Notification.js"
@@ -34,12 +35,18 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
     createdMember: "number"
   }),
   workflows: tableOf("workflows", Workflow.stored, {
-    json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings"]
+    json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings", "problems"]
   }),
   workflowVersions: tableOf("workflow_versions", WorkflowVersion.stored, {
     json: ["spec", "inputContract", "outputContract", "bindings", "diagram"],
     key: ["workflowId", "number"],
     createdMember: "publishedAt"
+  }),
+  drafts: tableOf("workflow_drafts", WorkflowDraft.stored, { key: ["workflowId", "number"], createdMember: "number" }),
+  draftContents: tableOf("workflow_drafts", DraftContent, {
+    json: ["spec", "inputContract", "outputContract"],
+    key: ["workflowId", "number"],
+    createdMember: "number"
   }),
   deployments: tableOf("deployments", Deployment, {
     key: ["workflowId", "environment", "customerId"],

@@ -11,7 +11,7 @@ import type { CustomerId, OrganisationId, WorkflowId } from "../../../domain/Ids
 import { type Json, StoredJson } from "../../../domain/Json.js"
 import { RecentMap } from "../../../domain/RecentMap.js"
 import { latestEnvironment } from "../../../domain/organisation/Environment.js"
-import { archivedRefusal } from "../../../domain/workflow/Workflow.js"
+import { archivedRefusal, incompleteRefusal, type Workflow } from "../../../domain/workflow/Workflow.js"
 import { makeSharedLoads } from "../../../actors/SharedLoads.js"
 import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
@@ -222,16 +222,17 @@ export const layer = Layer.effect(
     const draft = Effect.fnUntraced(function* (organisation: OrganisationId, workflow: WorkflowId) {
       // Not decoded, since a start waits for it.
       const [found] = yield* rowsOf(
-        castRows<WorkflowHead & ContentRow>(
+        castRows<WorkflowHead & ContentRow & Pick<Workflow, "problems">>(
           sql.unsafe(
-            `SELECT ${headColumns}, ${contentColumns} FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
+            `SELECT ${headColumns}, ${contentColumns}, problems FROM workflows w WHERE w.id = $1 AND w.org = $2 AND w.deleted_at IS NULL`,
             [workflow, organisation]
           )
         )
       )
       if (found === undefined) return yield* notFound()
-      const archived = archivedRefusal(found)
-      return archived === undefined ? makeRunnable(found, contentOf(found), null) : yield* archived
+      const { problems, ...draft } = found
+      const refused = archivedRefusal(draft) ?? incompleteRefusal({ name: draft.name, problems })
+      return refused === undefined ? makeRunnable(draft, contentOf(draft), null) : yield* refused
     })
 
     const stepsOf: Runnables["Type"]["stepsOf"] = (organisation, { contentHash, version, workflowId }) =>
