@@ -90,6 +90,16 @@ const makeDraft = async () => {
   return { wid, n: "2" }
 }
 
+/** A flow of one step. */
+const makeTestedStep = async () => {
+  const spec = { steps: [{ name: "price", type: "action", input: { order: "{{input.order}}" } }] }
+  const made = await svc.ask("POST", "/api/v1/workflows", {
+    key: svc.first.key,
+    body: { name: "tested", form: "steps", spec }
+  })
+  return { wid: String(made.body.data.id), name: "price" }
+}
+
 /** A run that waits for the approval of Ada. */
 const makeApproval = async () => {
   const { key } = svc.first
@@ -163,6 +173,7 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["workflows.update"],
   ["workflows.publish"],
   ["workflows.restoreDraft"],
+  ["workflows.testStep"],
   ["environments.create", "env"],
   ["environments.update"],
   ["releases.create", "rel"],
@@ -224,6 +235,7 @@ describe("every example of the documents", () => {
   it.each(order.map(([id, gives]) => ({ id, gives })))("$id is taken", async ({ gives, id }) => {
     if (/eadLetters\.replay$|tenantEvents\.replay$/.test(id)) Object.assign(ids, await makeDeadLetter())
     if (id === "approvals.decide") Object.assign(ids, await makeApproval())
+    if (id === "workflows.testStep") Object.assign(ids, await makeTestedStep())
     if (id === "workflows.restoreDraft") Object.assign(ids, await makeDraft())
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)

@@ -4,7 +4,7 @@ import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 import { runEndpoints } from "./runEndpoints.js"
-import { draftEndpoints, replacedDraft } from "./draftEndpoints.js"
+import { draftEndpoints, replacedDraft, testedStep } from "./draftEndpoints.js"
 import { releaseEndpoints } from "./releaseEndpoints.js"
 import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
 import { acme } from "./oauthProvider.js"
@@ -30,6 +30,8 @@ export interface Endpoint {
   readonly headers?: (asked: EndpointRequest) => Answer["headers"]
   /** Creates records that the request consumes. */
   readonly uses?: (asked: EndpointRequest) => Promise<Partial<Side>>
+  /** Creates the records with which its run reads a secret, where those of the side do not. */
+  readonly reads?: (asked: EndpointRequest) => Promise<Partial<Side>>
   /** Statuses of 400 and above that also show that the request reached the record. */
   readonly alsoAnswers?: ReadonlyArray<number>
 }
@@ -334,6 +336,7 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   n: replacedDraft,
+  name: testedStep,
   a: "1",
   b: "1",
   path: "me"

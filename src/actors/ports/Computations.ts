@@ -14,7 +14,13 @@ import type { DiffLine } from "../../domain/LineDiff.js"
 import type { FlowResume, ResumedFlow, StepChanges } from "../../domain/flow/Resume.js"
 import type { ExportFormat, FlowFile, FlowImport } from "../../domain/flow/FlowFile.js"
 import type { FlowUses, KnownConnectors } from "../../domain/flow/Checks.js"
-import type { Diagram, FlowAnalysis, SourceIssue, WorkflowAnalysis } from "../../domain/workflow/WorkflowAnalysis.js"
+import type {
+  Diagram,
+  FlowAnalysis,
+  SourceIssue,
+  StepAnalysis,
+  WorkflowAnalysis
+} from "../../domain/workflow/WorkflowAnalysis.js"
 
 /** A value, or all mistakes in the input with their paths. Plain data, because it crosses a process boundary. */
 export type Validated<Value, Mistake = Detail> =
@@ -86,6 +92,11 @@ export interface ComputationTable {
   readonly writeFlowFile: {
     readonly input: FlowFile & { readonly name: string; readonly format: ExportFormat }
     readonly output: Validated<string>
+  }
+  /** Checks a flow, and compiles one step of it to the script of its test. An unknown step: the mistake `UNKNOWN_STEP`. */
+  readonly compileStep: {
+    readonly input: ComputationTable["compileFlow"]["input"] & { readonly step: string; readonly isRehearsed: boolean }
+    readonly output: Validated<StepAnalysis>
   }
   /** Which steps of a flow run anew when a run of it is resumed. */
   readonly resumeFlow: { readonly input: FlowResume; readonly output: Validated<ResumedFlow> }

@@ -24,6 +24,8 @@ export type MockMode = typeof MockMode.Type
 export interface Mocking {
   readonly mode: "partial" | "full"
   readonly fixtures: ReadonlyArray<Fixture>
+  /** No other call has an effect either: one that could is refused. */
+  readonly isRehearsal?: true
 }
 
 /** Whether the value has every member and element of the pattern. */

@@ -6,7 +6,7 @@ const identifier = /^[A-Za-z_$][\w$]*$/
 const lineLength = 80
 
 /** The name of a member in a literal. `__proto__` would set the prototype otherwise. */
-const memberName = (name: string): string =>
+export const memberName = (name: string): string =>
   name === "__proto__" ? '["__proto__"]' : identifier.test(name) ? name : JSON.stringify(name)
 
 /** `object.name` or `object["name"]`. */

@@ -61,7 +61,7 @@ const loopsAround = (node: StepNode): ReadonlyArray<StepNode> =>
     .toReversed()
 
 /** How the paths of a step are written: `each[0].send`. */
-const pathPattern = (node: StepNode): string =>
+export const pathPattern = (node: StepNode): string =>
   [...loopsAround(node).map(({ step }) => `${step.name}[0]`), node.step.name].join(".")
 
 /** The step at a path, which has the iteration of each loop around it. */

@@ -5,8 +5,9 @@
 import type { JsonObject } from "../Json.js"
 import { nameInCode, type CheckedFlow } from "./Checks.js"
 import { startOrder } from "./Dependencies.js"
-import { isLoopBody, type StepList, type StepNode } from "./Flow.js"
-import { literal, memberAccess } from "./JavaScript.js"
+import { isLoopBody, ownersOf, type StepList, type StepNode } from "./Flow.js"
+import { literal, memberAccess, memberName } from "./JavaScript.js"
+import { pathPattern } from "./Resume.js"
 import type { StepCode } from "./StepType.js"
 
 /** A module of a step, as it stands in the script. */
@@ -39,18 +40,52 @@ const loopFacts = (nodes: ReadonlyArray<StepNode>, reads: ReadonlyArray<string>)
   reads
 })
 
+/** A step that is tested alone. `isRehearsed`: it does not wait, and makes no call that has an effect. */
+export interface StepTest {
+  readonly node: StepNode
+  readonly isRehearsed: boolean
+}
+
+/** A step with those inside of it. */
+export const nodesWithin = (node: StepNode): ReadonlyArray<StepNode> => [
+  node,
+  ...node.lists.flatMap(({ nodes }) => nodes.flatMap(nodesWithin))
+]
+
+/** The name of the item that a step reads: that of the innermost loop around it. */
+export const itemName = ({ list }: StepNode): string | undefined =>
+  [list, ...ownersOf(list).map((owner) => owner.list)].find(isLoopBody)?.group?.variables[0]
+
+/** The function of a workflow that runs one step, whose input holds what its expressions read. */
+const testBody = ({ isRehearsed, node }: StepTest, stepText: (node: StepNode, indent: string) => string): string => {
+  const { name } = node.step
+  const item = itemName(node)
+  const items = item === undefined ? "" : `, items: { ${memberName(item)}: given.item, index: 0 }`
+  const prefix = pathPattern(node).slice(0, -name.length)
+  return `export default async function (ctx) {
+  const given = ctx.input
+  ctx.input = given.input
+  const test = { steps: given.steps, prefix: ${literal(prefix)}, isRehearsed: ${isRehearsed}${items} }
+  return svc.flow(ctx, { last: ${literal(name)}, test }, (flow) => {
+    ${stepText(node, "    ")}
+  })
+}
+`
+}
+
 const lineCount = (text: string): number => text.split("\n").length
 
-/** The script of a flow. */
+/** The script of a flow, or of one step of it. */
 export const scriptOf = (
   { dependencies, flow, reads }: CheckedFlow,
   name: string,
-  compiledModule: CompiledModule
+  compiledModule: CompiledModule,
+  test?: StepTest
 ): FlowScript => {
   const head = [`// ${name.replaceAll(/[^\w -]/g, "")}: a flow of ${flow.nodes.length} steps`]
   const modules: Array<PlacedModule> = []
   const places = new Map<StepNode, PlacedModule>()
-  for (const node of flow.nodes) {
+  for (const node of test === undefined ? flow.nodes : nodesWithin(test.node)) {
     const { code } = node.shape
     if (code === undefined) continue
     const module = compiledModule(node, code)
@@ -94,10 +129,11 @@ export const scriptOf = (
 
   const optionsOf = (node: StepNode, place: Partial<PlacedModule>, more: JsonObject = {}): JsonObject => {
     const { onError, retry, timeoutMs, when } = node.step
+    const isTested = node === test?.node
     return {
-      after: (dependencies.get(node) ?? []).map((one) => one.step.name),
+      after: isTested ? [] : (dependencies.get(node) ?? []).map((one) => one.step.name),
       ...(when === undefined || when === null ? {} : { when: when as unknown as JsonObject }),
-      ...(onError === undefined || onError === "halt" ? {} : { onError }),
+      ...(onError === undefined || onError === "halt" || isTested ? {} : { onError }),
       ...(retry === undefined ? {} : { retry }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
       ...(place.line === undefined ? {} : { line: place.line }),
@@ -108,6 +144,7 @@ export const scriptOf = (
     }
   }
 
+  if (test !== undefined) return { source: `${head.join("\n")}\n${testBody(test, stepText)}`, modules }
   const response = { ...flow.spec.response, last: flow.root.nodes.at(-1)?.step.name ?? "" }
   const body = listText(flow.root, "    ")
   const source = `${head.join("\n")}

@@ -137,3 +137,6 @@ export const reviewRequired = (slug: string): Forbidden =>
     code: "REVIEW_REQUIRED",
     message: `${slug} requires a review: another caller than the one who created the release must do this`
   })
+
+/** Whether the text can be the slug of an environment, in any case. */
+export const isEnvironmentSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/.test(text)

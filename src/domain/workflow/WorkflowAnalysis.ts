@@ -54,6 +54,17 @@ export interface FlowAnalysis extends WorkflowAnalysis {
   readonly isLong: boolean
 }
 
+/** What one step of a flow is compiled to. */
+export interface StepAnalysis extends Pick<WorkflowAnalysis, "script" | "bindings"> {
+  /** Its place in the document. */
+  readonly path: string
+  readonly type: string
+  /** It runs for each item of a loop. */
+  readonly isInLoop: boolean
+  /** It, or a step inside of it, waits for people or time. */
+  readonly isLong: boolean
+}
+
 /** Everything that analysis finds. */
 export interface WorkflowAnalysis {
   /** The script that the sandbox runs, with the lines and columns of the source. */

@@ -11,6 +11,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   n: "The number of the draft, as the list has it.",
   a: "The number of the version that is compared.",
   b: "The number of the version that it is compared with.",
+  name: "The name of the step.",
   env: "The id of the environment.",
   rel: "The id of the release.",
   eid: "The id of the execution.",

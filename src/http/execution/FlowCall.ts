@@ -8,7 +8,7 @@ import { Conflict, DatasourceFailed, type Failure, FlowFailed, NotFound, TimedOu
 import { flowCall } from "../../domain/Limits.js"
 import type { RawReply, RequestHead } from "../Wire.js"
 import { type EndedRun, flowAnswer, runHeaders, type StartSurface } from "./RunReply.js"
-import { isEnvironmentSlug } from "./StartChecks.js"
+import { isEnvironmentSlug } from "../../domain/organisation/Environment.js"
 
 /** The surface's reply to a failure. `now`: Unix milliseconds. */
 export type FailureReply = (failure: Failure, requestId: string, now: number) => RawReply

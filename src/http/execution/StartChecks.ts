@@ -5,11 +5,9 @@ import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.j
 import { Egress } from "../../actors/ports/Egress.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import { type Failure, InvalidRequest, refuseUrl, ValidationFailed } from "../../domain/Failure.js"
+import { isEnvironmentSlug } from "../../domain/organisation/Environment.js"
 import type { RawRequest } from "../Wire.js"
 import type { ExecuteBody } from "./ExecuteBody.js"
-
-/** Whether the text can be the slug of an environment. */
-export const isEnvironmentSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/.test(text)
 
 /** The slug of the environment: of the body, the header `x-svc-env`, or the organisation's default. Left: it is none. */
 export const environmentOf = (

@@ -24,6 +24,7 @@ import { secretsOperations } from "./Secrets.js"
 import { triggersOperations } from "./Triggers.js"
 import { usersOperations, rolesOperations } from "./Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
+import { stepTestOperations } from "./run/StepTests.js"
 import { tenantWorkflowOperations, workflowsOperations } from "./Workflows.js"
 
 /** Surface A: starting runs, and the proxy. Routes of their own serve both. */
@@ -56,6 +57,7 @@ export const surfaceC = [
   ...workspacesOperations,
   ...customersOperations,
   ...workflowsOperations,
+  ...stepTestOperations,
   ...environmentsOperations,
   ...releasesOperations,
   ...triggersOperations,

@@ -16,6 +16,7 @@ export const computationLimits = {
     analyseWorkflow: 3_000,
     readFlow: 3_000,
     compileFlow: 5_000,
+    compileStep: 5_000,
     readFlowFile: 5_000,
     writeFlowFile: 3_000,
     resumeFlow: 3_000,

@@ -32,6 +32,7 @@ import { Releases } from "../../actors/management/release/Releases.js"
 import { Approvals } from "../../actors/management/run/Approvals.js"
 import { LinkedApprovals } from "../../actors/management/run/LinkedApprovals.js"
 import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
+import { StepTests } from "../../actors/management/run/StepTests.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
@@ -84,5 +85,6 @@ export const useCases = Layer.mergeAll(
 ).pipe(
   Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)),
   Layer.provideMerge(ExecutionControl.Default),
+  Layer.provideMerge(StepTests.Default),
   Layer.provideMerge(Layer.merge(StartQuota.Default, Tenants.Default))
 )

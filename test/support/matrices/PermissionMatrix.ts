@@ -34,6 +34,7 @@ export const unknownIds: { readonly [parameter: string]: string } = {
   spid: "spc_00000000000000000000000000",
   id: "blob_00000000000000000000000000",
   n: "1",
+  name: "step",
   a: "1",
   b: "1",
   path: "v1/orders"

@@ -147,7 +147,8 @@ const isClosed = async (route: Route, type: ScopeType) => {
 /** The secret of the side as the run of an endpoint reads it. */
 const readBy = async (route: Route, side: Side): Promise<string> => {
   const scope = scopeOf("secret", inside)
-  const { headers, target } = prepareRequest(route, { world, side, scope })
+  const read = await endpointOf(route).reads?.({ world, side, scope })
+  const { headers, target } = prepareRequest(route, { world, side: { ...side, ...read }, scope })
   const { "x-end-org-id": customer } = headers
   const body = {
     input: { secret: side.secretName },

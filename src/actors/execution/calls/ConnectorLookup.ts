@@ -2,8 +2,9 @@
 import { didYouMean } from "../../../domain/ClosestName.js"
 import { Effect, Option } from "effect"
 import type { ActionDefinition } from "../../../domain/connector/Action.js"
-import { findBinding } from "../../../domain/connector/Binding.js"
+import { type BoundAction, findBinding, possibleSlugs } from "../../../domain/connector/Binding.js"
 import { type ConnectorDefinition, findAction } from "../../../domain/connector/Definition.js"
+import type { OrganisationId } from "../../../domain/Ids.js"
 import type { CallFailure, ChosenConnection } from "../../../domain/run/RunJournal.js"
 import { type CallableConnection, ConnectionReads } from "../../ports/connection/ConnectionReads.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
@@ -34,6 +35,18 @@ export const makeConnectorLookup = Effect.gen(function* () {
   const connectors = yield* Connectors
   const reads = yield* ConnectionReads
 
+  /** The connector that a binding names: in a draft as the code writes it, which can mean several slugs. */
+  const slugOf = Effect.fnUntraced(function* (
+    organisation: OrganisationId,
+    bound: Pick<BoundAction, "connector" | "version">
+  ) {
+    if (bound.version !== null) return bound.connector
+    for (const slug of possibleSlugs(bound.connector)) {
+      if (Option.isSome(yield* connectors.find(organisation, slug))) return slug
+    }
+    return bound.connector
+  })
+
   /** The action that the workflow's version is bound to, or the version `pinned` of it. */
   const findBoundAction = Effect.fnUntraced(function* (
     { spec }: HostRequest,
@@ -49,7 +62,7 @@ export const makeConnectorLookup = Effect.gen(function* () {
         "UNBOUND_CONNECTOR"
       )
     }
-    const { connector: slug } = bound
+    const slug = yield* Effect.mapError(slugOf(organisationId, bound), unavailableError(at))
     const version = pinned ?? bound.version
     if (spec.start.reach?.connectors?.includes(slug) === false)
       return yield* failCall(at, `${starterOf(spec)} does not reach this connector`, outOfScope, "auth")

@@ -2,7 +2,7 @@
 import { Effect, Option, Redacted } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../ports/run/RunReads.js"
-import { makeApprovalCalls } from "./ApprovalCalls.js"
+import { approvalCall, makeApprovalCalls } from "./ApprovalCalls.js"
 import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
 import { makeFetchCalls } from "./FetchCalls.js"
@@ -30,6 +30,11 @@ export const secretResult = (found: SecretValue): HostCallResult => {
 
 /** The text was checked to be JSON when the secret was stored. */
 const parseJson = (text: string): Json => JSON.parse(text)
+
+/** Calls that have no effect, or that a rehearsal answers itself. */
+const rehearsedCalls = new Set(["secrets.get", "envConfig.get", "state.get", "notify.send", approvalCall])
+
+const isRehearsed = (name: string): boolean => rehearsedCalls.has(name) || name.startsWith("connector.")
 
 /** Makes the table of all host calls. */
 export const make = Effect.gen(function* () {
@@ -138,6 +143,15 @@ export const make = Effect.gen(function* () {
 
   /** Decides what a call does, without doing it. `now`: Unix milliseconds. */
   const plan = (request: HostRequest, now: number): HostCall => {
+    if (request.spec.start.mocking?.isRehearsal === true && !isRehearsed(request.name))
+      return refusedCall(
+        failure(
+          "NotMocked",
+          `${request.name}: this run makes no call that could have an effect: test the step with mock none`,
+          "code",
+          { code: "NO_MOCK" }
+        )
+      )
     const planner = Object.hasOwn(planners, request.name) ? planners[request.name] : undefined
     if (planner !== undefined) return planner(request, now)
     if (request.name.startsWith("connector.")) return connector.plan(request)

@@ -3,10 +3,10 @@ import { Effect, Option } from "effect"
 import { possibleSlugs } from "../../../domain/connector/Binding.js"
 import { findAction } from "../../../domain/connector/Definition.js"
 import type { FlowUses, KnownConnector } from "../../../domain/flow/Checks.js"
-import { type Detail, refuseWith, ValidationFailed } from "../../../domain/Failure.js"
+import { type Detail, NotFound, refuseWith, ValidationFailed } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
-import { Computations, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
+import { Computations, type ComputationTable, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
 import type { Principal } from "../Caller.js"
 import { makeFlowPeople } from "./FlowPeople.js"
@@ -26,7 +26,7 @@ export const stepsRefusal = (mistakes: ReadonlyArray<Detail>): ValidationFailed 
 
 const costlySteps = (error: TooCostly) => Effect.fail(stepsRefusal([{ ...tooCostlyDetail("steps", error) }]))
 
-/** Makes the function that compiles steps; it fails with all mistakes in them. */
+/** Makes the functions that compile steps, and one step for its test; both fail with all mistakes in the flow. */
 export const makeFlowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const connectors = yield* Connectors
@@ -62,9 +62,12 @@ export const makeFlowCompiler = Effect.gen(function* () {
     return known
   })
 
-  return Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
+  const usesOf = (organisation: OrganisationId, spec: JsonObject) =>
+    Effect.catchTag(compute("readFlow", organisation, spec), "TooCostly", costlySteps)
+
+  const compileFlow = Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
     const { organisationId } = caller
-    const uses = yield* Effect.catchTag(compute("readFlow", organisationId, spec), "TooCostly", costlySteps)
+    const uses = yield* usesOf(organisationId, spec)
     yield* refuseWith(uses.hasCode ? codeRefusal(caller) : undefined)
     const request = { name, spec, connectors: yield* findAll(organisationId, uses) }
     const compiled = yield* Effect.catchTag(compute("compileFlow", organisationId, request), "TooCostly", costlySteps)
@@ -72,4 +75,28 @@ export const makeFlowCompiler = Effect.gen(function* () {
     const { warnings } = compiled.value
     return { ...compiled.value, warnings: [...warnings, ...(yield* warnOfPeople(organisationId, uses))] }
   })
+
+  /** `step`: the name of one step. Fails with `NotFound` if the flow has no such step. */
+  const compileStep = Effect.fnUntraced(function* (
+    { organisationId }: Principal,
+    {
+      spec,
+      ...request
+    }: Pick<ComputationTable["compileStep"]["input"], "name" | "step" | "isRehearsed"> & {
+      readonly spec: JsonObject
+    }
+  ) {
+    const connectors = yield* findAll(organisationId, yield* usesOf(organisationId, spec))
+    const compiled = yield* Effect.catchTag(
+      compute("compileStep", organisationId, { ...request, spec, connectors }),
+      "TooCostly",
+      costlySteps
+    )
+    if (compiled.ok) return compiled.value
+    if (compiled.mistakes.some(({ code, path }) => code === "UNKNOWN_STEP" && path === "steps"))
+      return yield* new NotFound({ what: "step" })
+    return yield* stepsRefusal(compiled.mistakes)
+  })
+
+  return { compileFlow, compileStep }
 })

@@ -59,12 +59,12 @@ const nameRefusal = (name: string | undefined) => (name === undefined ? undefine
 export const makeWorkflowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const egress = yield* Egress
-  const analyseSteps = yield* makeFlowCompiler
+  const { compileFlow } = yield* makeFlowCompiler
 
   const compileSteps = Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
     // One that is no object is refused with the steps.
     yield* checkSchemas(caller, { "spec.requestSchema": spec["requestSchema"] })
-    const flow = yield* analyseSteps(caller, spec, name)
+    const flow = yield* compileFlow(caller, spec, name)
     return yield* contentOf("spec", flow, flow.isLong)
   })
 

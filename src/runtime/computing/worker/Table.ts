@@ -14,7 +14,7 @@ import { flowUses } from "../../../domain/flow/Checks.js"
 import { flowFileText } from "../../../domain/flow/FlowFile.js"
 import { compareFlows, resumeFlow } from "../../../domain/flow/Resume.js"
 import { analyse } from "../workflow/Analyse.js"
-import { compileFlow, writeCode } from "../workflow/FlowCompile.js"
+import { compileFlow, compileStep, writeCode } from "../workflow/FlowCompile.js"
 import { compileSchema, findSchemaMistakes } from "./Contracts.js"
 import { type LoadWasm, makeFlowFileReader } from "./FlowFiles.js"
 import { type Document, isScalar, LineCounter, parseDocument, visit } from "yaml"
@@ -157,6 +157,7 @@ export const computations: { readonly [Name in Exclude<ComputationName, "readFlo
   analyseWorkflow: (source) => toValidated(analyse(source)),
   readFlow: (spec) => flowUses(spec),
   compileFlow: (request) => toValidated(compileFlow(request)),
+  compileStep: (request) => toValidated(compileStep(request)),
   writeFlowFile,
   resumeFlow: (request) => toValidated(resumeFlow(request)),
   compareFlows: ({ from, to }) => ({

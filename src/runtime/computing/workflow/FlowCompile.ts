@@ -2,10 +2,18 @@
 import { Either } from "effect"
 import { type CheckedFlow, checkFlow, type KnownConnectors } from "../../../domain/flow/Checks.js"
 import { flowDiagram } from "../../../domain/flow/FlowDiagram.js"
-import { type FlowScript, type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
+import {
+  type CompiledModule,
+  type FlowScript,
+  itemName,
+  nodesWithin,
+  type PlacedModule,
+  scriptOf,
+  type StepTest
+} from "../../../domain/flow/Script.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
-import type { FlowAnalysis, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
+import type { FlowAnalysis, SourceIssue, StepAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { analyse } from "./Analyse.js"
 import { conditionMistakes } from "../../../domain/expression/Checks.js"
 import { compile, tooDeepIssue } from "./Compile.js"
@@ -39,18 +47,54 @@ export const compileFlow = ({
     )
   )
 
+/** Compiles one step, which reads made-up data. Left: all mistakes of the flow, or that it has no such step. */
+export const compileStep = ({
+  connectors,
+  isRehearsed,
+  name,
+  spec,
+  step
+}: NamedFlow & {
+  readonly connectors: KnownConnectors
+  readonly step: string
+  readonly isRehearsed: boolean
+}): Either.Either<StepAnalysis, ReadonlyArray<Detail>> =>
+  Either.flatMap(checkFlow(spec, connectors), (checked): Either.Either<StepAnalysis, ReadonlyArray<Detail>> => {
+    const node = checked.flow.byName.get(step)
+    if (node === undefined)
+      return Either.left([{ path: "steps", code: "UNKNOWN_STEP", message: `has no step "${step}"` }])
+    return Either.flatMap(codeOf(checked, name, { node, isRehearsed }), ({ modules, source }) =>
+      Either.mapBoth(analyse(source), {
+        onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
+        onRight: ({ bindings, script }) => ({
+          script,
+          bindings,
+          path: node.path,
+          type: node.type.type,
+          isInLoop: itemName(node) !== undefined,
+          isLong: nodesWithin(node).some(({ shape }) => shape.isLong)
+        })
+      })
+    )
+  })
+
 /** The flow as a workflow in code form. Connectors are not looked up, since what is stored was checked. */
 export const writeCode = ({ name, spec }: NamedFlow): Either.Either<string, ReadonlyArray<Detail>> =>
   Either.flatMap(checkFlow(spec, undefined), (checked) => Either.map(codeOf(checked, name), ({ source }) => source))
 
-const codeOf = (checked: CheckedFlow, name: string): Either.Either<FlowScript, ReadonlyArray<Detail>> => {
+const codeOf = (
+  checked: CheckedFlow,
+  name: string,
+  test?: StepTest
+): Either.Either<FlowScript, ReadonlyArray<Detail>> => {
   const mistakes: Array<Detail> = [...patternMistakes(checked)]
-  const script = scriptOf(checked, name, (node, code) => {
+  const compiledModule: CompiledModule = (node, code) => {
     const compiled = compileModule(code.source)
     if (Either.isRight(compiled)) return compiled.right
     mistakes.push(...compiled.left.map((issue) => ({ path: `${node.path}.${code.path}`, ...issue })))
     return { text: code.source, name: "undefined" }
-  })
+  }
+  const script = scriptOf(checked, name, compiledModule, test)
   return mistakes.length > 0 ? Either.left(mistakes) : Either.right(script)
 }
 

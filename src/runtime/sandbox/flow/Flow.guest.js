@@ -64,8 +64,13 @@ class Values {
 
 /** One run of a flow. */
 class FlowRun {
-  constructor(ctx) {
+  /**
+   * @param {any} ctx
+   * @param {boolean} isRehearsed it waits for nothing
+   */
+  constructor(ctx, isRehearsed) {
     this.ctx = ctx
+    this.isRehearsed = isRehearsed
     /** It resumes another run, whose completed steps are not run again. */
     this.isResumed = typeof ctx?.execution?.resumes === "string"
     /** The error that ends the flow. */
@@ -231,16 +236,21 @@ const placedError = (thrown, entry, path) => {
 const answerOf = (body, values) =>
   typeof body === "object" && body !== null && !Array.isArray(body) ? values.map(body) : values.all(body)
 
-/** `svc.flow(ctx, response, build)`: runs the steps that `build` adds; resolves with the answer. */
+/**
+ * `svc.flow(ctx, response, build)`: runs the steps that `build` adds; resolves with the answer. `response.test`: the made-up
+ * outputs of other steps, and the items that a step reads which is tested alone.
+ */
 const runFlow = async (ctx, response, build) => {
-  const run = new FlowRun(ctx)
+  const { items, isRehearsed = false, prefix = "", steps = {} } = response.test ?? {}
+  const run = new FlowRun(ctx, isRehearsed)
   const input = ctx.input ?? null
-  const scope = { input, trigger: input, steps: {} }
+  const scope = { input, trigger: input, steps: {}, ...items }
+  for (const name of Object.keys(steps)) scope.steps[name] = { output: steps[name], error: null }
   try {
     await runList(built(build), {
       run,
       scope,
-      prefix: "",
+      prefix,
       parent: undefined,
       owners: [],
       skipped: new Set(),

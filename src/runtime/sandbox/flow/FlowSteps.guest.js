@@ -99,15 +99,16 @@ const timeOf = (value) => {
 }
 const waitUntil =
   ({ durationMs, until }) =>
-  async ({ tools, values }) => {
+  async ({ context, tools, values }) => {
+    const { isRehearsed } = context.run
     if (durationMs !== undefined) {
-      await tools.sleep(durationMs)
-      return { until: new Date(host.now()).toISOString() }
+      await tools.sleep(isRehearsed ? 0 : durationMs)
+      return { until: new Date(host.now() + (isRehearsed ? durationMs : 0)).toISOString() }
     }
     const at = timeOf(values.value(until))
     if (Number.isNaN(at))
       throw stepError("InvalidTime", "INVALID_TIME", "code", "until is no time: " + String(values.value(until)))
-    await tools.sleep(Math.max(0, at - host.now()))
+    await tools.sleep(isRehearsed ? 0 : Math.max(0, at - host.now()))
     return { until: new Date(at).toISOString() }
   }
 
@@ -115,7 +116,11 @@ const waitForCondition = (settings, look) => {
   const { states = [] } = settings
   const pause = (settings.pollSeconds ?? 60) * 1000
   return async ({ context, tools, values }) => {
-    const deadline = settings.timeoutMs === undefined ? Infinity : host.now() + settings.timeoutMs
+    const deadline = context.run.isRehearsed
+      ? 0
+      : settings.timeoutMs === undefined
+        ? Infinity
+        : host.now() + settings.timeoutMs
     for (let looks = 1; ; looks++) {
       const state = {}
       for (const [scope, key] of states) {
