@@ -172,8 +172,8 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["workflows.create", "wid"],
   ["workflows.update"],
   ["workflows.publish"],
-  ["workflows.restoreDraft"],
-  ["workflows.testStep"],
+  ["drafts.restore"],
+  ["drafts.testStep"],
   ["environments.create", "env"],
   ["environments.update"],
   ["releases.create", "rel"],
@@ -235,8 +235,8 @@ describe("every example of the documents", () => {
   it.each(order.map(([id, gives]) => ({ id, gives })))("$id is taken", async ({ gives, id }) => {
     if (/eadLetters\.replay$|tenantEvents\.replay$/.test(id)) Object.assign(ids, await makeDeadLetter())
     if (id === "approvals.decide") Object.assign(ids, await makeApproval())
-    if (id === "workflows.testStep") Object.assign(ids, await makeTestedStep())
-    if (id === "workflows.restoreDraft") Object.assign(ids, await makeDraft())
+    if (id === "drafts.testStep") Object.assign(ids, await makeTestedStep())
+    if (id === "drafts.restore") Object.assign(ids, await makeDraft())
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId

@@ -25,6 +25,7 @@ const given = new Set([
   "apiKeys.create spaceId: the workspace of the new key, which the caller must reach",
   "workflows.publish version: the version to deploy again",
   "tenantWorkflows.publish version: the version to deploy again",
+  "drafts.restore version: the version on which the restoring is based",
   "executions.rerun version: which version of the workflow runs"
 ])
 const isGiven = (place: string) => [...given].some((one) => one.startsWith(`${place}:`))

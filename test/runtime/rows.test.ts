@@ -74,7 +74,9 @@ const fittingRow = (table: AnyTable): object => {
 describe("a row", () => {
   it("is decoded in all tables of records", () => {
     assert.isAbove(tables.length, 25)
-    assert.strictEqual(new Set(tables.map(({ name }) => name)).size, tables.length)
+    // A table may be read as a summary, too.
+    const described = tables.map(({ members, name }) => `${name} ${members.toSorted().join()}`)
+    assert.strictEqual(new Set(described).size, tables.length)
   })
 
   it.each(tables.map((table) => [table.name, table] as const))("of %s fits, or names its column", (name, table) => {

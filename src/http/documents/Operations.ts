@@ -133,6 +133,7 @@ export const tagDescriptions: { readonly [group: string]: string } = {
   workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
   customers: "The organisation's own customers, for whom runs act.",
   workflows: "Code with a name: a draft, and versions that publishing freezes.",
+  drafts: "Earlier states of a workflow's draft, and tests of its steps.",
   environments: "Where versions are deployed: `test`, `live` and others, of the organisation or of a customer.",
   releases: "Versions of several workflows that are deployed together, promoted and rolled back.",
   triggers: "What starts workflows: webhooks, schedules, and events of connectors and of the service.",

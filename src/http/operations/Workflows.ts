@@ -219,7 +219,7 @@ export const workflowsOperations = [
       })
   }),
   ofWorkflows({
-    name: "workflows.drafts",
+    name: "drafts.listStates",
     summary: "List earlier drafts of a workflow",
     description:
       "Lists earlier states of the draft, newest first: the last one of each author and five minutes, and whatever another author overwrote. The last 50 are kept, for 30 days.",
@@ -232,7 +232,7 @@ export const workflowsOperations = [
     use: (workflows, { context, path, query }) => workflows.drafts(context, path.wid, query)
   }),
   ofWorkflows({
-    name: "workflows.restoreDraft",
+    name: "drafts.restore",
     summary: "Restore an earlier draft",
     description:
       "Saves an earlier state of the draft again, with its contracts. What it replaces is kept among the drafts; mistakes that it has by now are answered as `problems`.",

@@ -23,10 +23,10 @@ const environmentOf = (header: string | undefined): Effect.Effect<string, Invali
       })
 }
 
-/** An operation of the group `workflows`. */
+/** An operation of the group `drafts`. */
 export const stepTestOperations = [
   operation({
-    name: "workflows.testStep",
+    name: "drafts.testStep",
     summary: "Test a step of a workflow",
     description:
       "Runs one step of the draft, with the steps inside of it, on made-up data, and answers its output, trace and error. By default no call has an effect. The test is an Instant run in the environment `test`, or that of `x-svc-env`.",
