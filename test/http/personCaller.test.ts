@@ -118,7 +118,7 @@ afterAll(async () => (await started)?.stop())
 
 presetMatrix(() => svc, persons, ["operator", "viewer"])
 lackingMatrix(() => svc, persons, ["workflows:execute", "connections:read"])
-scopeMatrix(world, persons.noun)
+scopeMatrix(world, persons.noun, { once: true })
 customerMatrix(world)
 auditMatrix(world, persons)
 

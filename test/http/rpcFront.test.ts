@@ -126,7 +126,7 @@ afterAll(async () => (await started)?.stop())
 
 presetMatrix(() => svc, keyCallers, ["viewer"])
 lackingMatrix(() => svc, keyCallers, ["connections:read"])
-scopeMatrix(world, keyCallers.noun)
+scopeMatrix(world, keyCallers.noun, { once: true })
 customerMatrix(world)
 
 describe("the front", () => {

@@ -233,8 +233,18 @@ const hasNothingToDo = async (route: Route, type: ScopeType) => {
 const isList = ({ scoped }: Route): boolean => Object.values(scoped ?? {}).includes("list")
 const inOrder = [...routes.filter(isList), ...routes.filter((route) => !isList(route))]
 
-/** Runs the matrix for the callers of the world, which begins with the first of its tests and is stopped by the caller. */
-export const scopeMatrix = (start: () => Promise<World>, noun: string) => {
+/** The types of a route; `once`: the first one of each rule. */
+const typesOf = ({ scoped }: Route, once: boolean): ReadonlyArray<readonly [ScopeType, ScopeRule | "nothing"]> => {
+  const all = types.map((type) => [type, scoped?.[type] ?? "nothing"] as const)
+  return once ? [...new Map(all.toReversed().map((one) => [one[1], one])).values()].toReversed() : all
+}
+
+/**
+ * Runs the matrix for the callers of the world, which begins with the first of its tests and is stopped by the caller.
+ * `once`: which type has a rule is the endpoint's, whoever calls, so that callers other than keys try each rule once; the
+ * long form tries every type.
+ */
+export const scopeMatrix = (start: () => Promise<World>, noun: string, { once = false } = {}) => {
   beforeAll(async () => {
     world = await start()
     inside = world.sides.inside
@@ -247,7 +257,7 @@ export const scopeMatrix = (start: () => Promise<World>, noun: string) => {
       assert.isDefined(endpointOf(route))
     })
 
-    it.each(types.map((type) => [type, route.scoped?.[type] ?? "nothing"] as const))(
+    it.each(typesOf(route, once && process.env["SVC_TEST_LONG"] !== "1"))(
       `is bound by a ${noun} of one %s: %s`,
       async (type, rule) => {
         if (rule === "nothing") await hasNothingToDo(route, type)
