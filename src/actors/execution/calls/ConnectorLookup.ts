@@ -35,16 +35,15 @@ export const makeConnectorLookup = Effect.gen(function* () {
   const connectors = yield* Connectors
   const reads = yield* ConnectionReads
 
-  /** The connector that a binding names: in a draft as the code writes it, which can mean several slugs. */
-  const slugOf = Effect.fnUntraced(function* (
+  /** The connector that a draft's binding names as the code writes it, which can mean several slugs. */
+  const draftSlug = Effect.fnUntraced(function* (
     organisation: OrganisationId,
-    bound: Pick<BoundAction, "connector" | "version">
+    { connector }: Pick<BoundAction, "connector">
   ) {
-    if (bound.version !== null) return bound.connector
-    for (const slug of possibleSlugs(bound.connector)) {
+    for (const slug of possibleSlugs(connector)) {
       if (Option.isSome(yield* connectors.find(organisation, slug))) return slug
     }
-    return bound.connector
+    return connector
   })
 
   /** The action that the workflow's version is bound to, or the version `pinned` of it. */
@@ -62,7 +61,10 @@ export const makeConnectorLookup = Effect.gen(function* () {
         "UNBOUND_CONNECTOR"
       )
     }
-    const slug = yield* Effect.mapError(slugOf(organisationId, bound), unavailableError(at))
+    const slug =
+      bound.version === null
+        ? yield* Effect.mapError(draftSlug(organisationId, bound), unavailableError(at))
+        : bound.connector
     const version = pinned ?? bound.version
     if (spec.start.reach?.connectors?.includes(slug) === false)
       return yield* failCall(at, `${starterOf(spec)} does not reach this connector`, outOfScope, "auth")
