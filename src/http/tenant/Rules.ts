@@ -9,6 +9,7 @@ const spaceHeader = "x-svc-space-id"
 export const tenantRules: SurfaceRules = {
   // `authorization` has the token of a flow's own authentication, never a key.
   selectHeaders: (sent) => {
+    if (sent["authorization"] === undefined) return sent
     const { authorization: _flows, ...headers } = sent
     return headers
   },
