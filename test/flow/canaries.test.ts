@@ -292,6 +292,13 @@ describe("With a collector", () => {
       assert.strictEqual(answer.status, type === "bearer" ? 401 : 200, text)
       assert.deepStrictEqual(findValues(canaries, new Map([["answer", text]])), [])
     }
+    // Whoever runs a check again uses the token again.
+    const checks = (await client.call("GET", `/api/v1/executions?workflow_id=${guard}`)).body.data
+    for (const mode of ["fresh", "resume"]) {
+      const again = await client.call("POST", `/api/v1/executions/${checks[0].id}/rerun`, { mode })
+      assert.strictEqual(again.status, 202, JSON.stringify(again.body))
+      assert.strictEqual((await client.ended(again.body.data.id)).status, "completed")
+    }
     const told = await client.workflow("told", "standard", "export default async () => 1")
     const secretOf = (await client.call("POST", "/api/v1/callback-secret/rotate", {})).body.data.secret
     canaries.set("callbackSecret", secretOf)

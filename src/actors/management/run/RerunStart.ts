@@ -47,13 +47,14 @@ const fixturesGone = "the fixtures of this mocked run are not kept any more: exe
 const callbackOf = ({ callbackEvents, callbackUrl }: RunRecord): StartRequest["callback"] =>
   callbackUrl === null ? null : { url: callbackUrl, events: callbackEvents }
 
-type StartContext = Pick<StartRequest, "headers" | "installation" | "connections" | "mocking">
+type StartContext = Pick<StartRequest, "headers" | "hidden" | "installation" | "connections" | "mocking">
 
-const startContextOf = ({ connections, headers, installation, mocking }: StartEntry): StartContext => ({
+const startContextOf = ({ connections, headers, hidden, installation, mocking }: StartEntry): StartContext => ({
   headers,
   installation,
   connections,
-  mocking
+  mocking,
+  ...(hidden === undefined ? {} : { hidden })
 })
 
 /** The same for a run without a journal: with its redacted headers and the current state of its installation. */
