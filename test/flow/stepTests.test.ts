@@ -1,7 +1,9 @@
 /** A step is tested alone: only its own calls are made, by default none, and nothing else of the flow runs. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
+  askWorkflows,
   connect,
+  doneWorkflows,
   execution,
   getStep,
   publishConnector,
@@ -16,14 +18,6 @@ import { makeKey, makeScopedKey } from "../support/keys.js"
 
 const slug = "tested-crm"
 const get = getStep(slug)
-
-const ask = (method: string, target: string, body?: unknown, headers: Answer["headers"] = {}, key = svc.first.key) =>
-  svc.ask(method, `/api/v1/workflows${target}`, { key, headers, ...(body === undefined ? {} : { body }) })
-const done = async (...args: Parameters<typeof ask>) => {
-  const answer = await ask(...args)
-  assert.oneOf(answer.status, [200, 201], answer.text)
-  return answer.body.data
-}
 
 beforeAll(async () => {
   await startSharedCalls()
@@ -81,7 +75,7 @@ describe("A test of a step", () => {
     ]
   }
   const test = (id: string, name: string, body: object = {}, headers: Answer["headers"] = {}, key = svc.first.key) =>
-    ask("POST", `/${id}/steps/${name}/test`, body, headers, key)
+    askWorkflows("POST", `/${id}/steps/${name}/test`, body, headers, key)
   const tested = async (...args: Parameters<typeof test>) => {
     const answer = await test(...args)
     assert.strictEqual(answer.status, 200, answer.text)
@@ -204,12 +198,16 @@ describe("A test of a step", () => {
     )
     assert.match(unreached.error.message, /does not reach this connector/)
     assert.strictEqual(requestsTo(`/${slug}/get/o9`).length, 0)
-    const { problems } = await done("PUT", `/${id}?incomplete=true`, {
+    const { problems } = await doneWorkflows("PUT", `/${id}?incomplete=true`, {
       spec: { steps: [...spec.steps, { name: "x", type: "y" }] }
     })
     const refused = await test(id, "sum")
     assert.deepStrictEqual([refused.status, refused.body.details], [422, problems])
-    const code = await done("POST", "", { name: "no_steps", form: "code", code: "export default async () => 1" })
+    const code = await doneWorkflows("POST", "", {
+      name: "no_steps",
+      form: "code",
+      code: "export default async () => 1"
+    })
     assert.strictEqual((await test(code.id, "sum")).status, 404)
   })
 })

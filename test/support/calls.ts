@@ -133,6 +133,22 @@ export const saveSteps = (steps: ReadonlyArray<object>, more: object = {}) =>
     body: { name: `steps_${(names += 1)}`, form: "steps", spec: { steps, ...more } }
   })
 
+/** Asks for `/api/v1/workflows` and what is below it. */
+export const askWorkflows = (
+  method: string,
+  target: string,
+  body?: unknown,
+  headers: Answer["headers"] = {},
+  key = svc.first.key
+) => svc.ask(method, `/api/v1/workflows${target}`, { key, headers, ...(body === undefined ? {} : { body }) })
+
+/** The data of an answer that must succeed. */
+export const doneWorkflows = async (...args: Parameters<typeof askWorkflows>) => {
+  const answer = await askWorkflows(...args)
+  assert.oneOf(answer.status, [200, 201], answer.text)
+  return answer.body.data
+}
+
 /** Publishes the workflow that was saved. Returns its id. */
 export const publishSaved = async (saved: Answer): Promise<string> => {
   assert.oneOf(saved.status, [200, 201], saved.text)

@@ -55,7 +55,7 @@ export interface FlowUses {
   readonly hasCode: boolean
 }
 
-/** Whether a document has code in some step's settings, whatever its form. */
+/** Whether the settings of any step hold code. The document may be a flow with mistakes. */
 const holdsCode = (document: Json): boolean => {
   const open: Array<Json> = [document]
   for (let one = open.pop(); one !== undefined; one = open.pop()) {

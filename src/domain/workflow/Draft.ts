@@ -1,6 +1,6 @@
 /**
- * Earlier states of a workflow's draft. The last one of each author and five minutes is kept, and whatever another author
- * overwrote. Decisions: 0051.
+ * Earlier states of a workflow's draft. Of the states that an author saves within the same five minutes the last one is kept;
+ * so is every state that another author overwrote. Decisions: 0051.
  */
 import { Duration, Schema } from "effect"
 import { OrganisationId, WorkflowId } from "../Ids.js"

@@ -9,18 +9,17 @@ import type { WorkflowId } from "../../../domain/Ids.js"
 import { nextVersion } from "../../../domain/Record.js"
 import { triggerEnvironment } from "../../../domain/organisation/Environment.js"
 import type { Trigger } from "../../../domain/trigger/Trigger.js"
-import { changedTrigger, disabledTrigger, enabledTrigger, newTrigger } from "../../../domain/trigger/TriggerChanges.js"
+import { changedTrigger, disabledTrigger, enabledTrigger } from "../../../domain/trigger/TriggerChanges.js"
 import { webhookPath } from "../../../domain/trigger/TriggerView.js"
 import type { DeployedFlow } from "../../ports/Deploying.js"
-import { Identifiers } from "../../ports/Identifiers.js"
 import { Origin } from "../../ports/Origin.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import type { Principal } from "../Caller.js"
 import { currentTimestamp } from "../Timestamp.js"
-import { makeAccessKeys } from "./AccessKeys.js"
-import { checkAppEvent, checkRoutes } from "./TriggerReferences.js"
+import { checkAppEvent } from "./TriggerReferences.js"
+import { makeTriggerCreation } from "./TriggerCreation.js"
 import { saveTimes } from "./TriggerRecords.js"
-import { checkTriggerLimit, makeTriggerSettings } from "./TriggerSettings.js"
+import { makeTriggerSettings } from "./TriggerSettings.js"
 import { lockRoutes } from "./WorkflowTriggers.js"
 
 /** A trigger that was created, with what is shown once. */
@@ -43,8 +42,7 @@ const isSameTrigger = (before: Trigger, after: Trigger): boolean =>
 /** Makes `followDeployed`. */
 export const makeFlowTriggers = Effect.gen(function* () {
   const checkInput = yield* makeTriggerSettings
-  const newAccessKey = yield* makeAccessKeys
-  const identifiers = yield* Identifiers
+  const { createTrigger } = yield* makeTriggerCreation
   const origin = yield* Origin
 
   const save = Effect.fnUntraced(function* (tx: Tx, before: Trigger, after: Trigger, now: string) {
@@ -53,54 +51,34 @@ export const makeFlowTriggers = Effect.gen(function* () {
     yield* saveTimes(tx, after, false, now)
   })
 
-  /** The settings, checked as those of any trigger. */
-  const checkedAppEvent = Effect.fnUntraced(function* (
-    tx: Tx,
-    caller: Principal,
-    { customerId, id, name }: DeployedFlow,
-    described: DescribedTrigger
-  ) {
-    const body = managedTriggerBody(described, { id, name }, triggerEnvironment)
-    const event = yield* checkInput(caller, described.type, body, true)
-    const { appEvent } = body
-    const checked =
-      appEvent === null || appEvent === undefined || event === null
-        ? null
-        : yield* checkAppEvent(tx, caller, customerId, appEvent, event)
-    return { body, appEvent: checked }
-  })
-
   const create = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
-    flow: DeployedFlow,
+    { customerId, id, name }: DeployedFlow,
     described: DescribedTrigger,
     now: string
   ): Effect.fn.Return<CreatedTrigger, Failure | AlreadyExists | Changed> {
-    const { customerId, id } = flow
-    yield* checkTriggerLimit(tx, caller, customerId)
-    const { appEvent, body } = yield* checkedAppEvent(tx, caller, flow, described)
-    const key = described.type === "webhook" ? newAccessKey() : null
-    const trigger = newTrigger(body, {
-      id: identifiers.next("trg"),
-      organisationId: caller.organisationId,
-      spaceId: caller.spaceId,
-      customerId,
-      routes: yield* checkRoutes(tx, caller, customerId, body.routes, identifiers.next),
-      appEvent,
-      accessKey: key?.stored ?? null,
-      managedBy: id,
-      createdBy: caller.id,
-      now
-    })
-    yield* tx.triggers.insert(trigger)
-    yield* saveTimes(tx, trigger, true, now)
-    return {
-      id: trigger.id,
-      type: trigger.type,
-      url: trigger.webhook === null ? null : `${origin}${webhookPath(trigger.spaceId, trigger.id)}`,
-      accessKey: key?.text ?? null
-    }
+    const body = managedTriggerBody(described, { id, name }, triggerEnvironment)
+    const event = yield* checkInput(caller, described.type, body, true)
+    const { accessKey, trigger } = yield* createTrigger(tx, caller, body, { customerId, event, managedBy: id, now })
+    const { spaceId, type, webhook } = trigger
+    const url = webhook === null ? null : `${origin}${webhookPath(spaceId, trigger.id)}`
+    return { id: trigger.id, type, url, accessKey }
+  })
+
+  /** Of a connector's event, the settings are those of the event that the document names now. */
+  const appEventOf = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    { customerId }: DeployedFlow,
+    { settings, type }: DescribedTrigger,
+    before: Trigger
+  ) {
+    const isSame = before.appEvent?.event === settings.appEvent?.event
+    const event = yield* checkInput(caller, type, settings, !isSame)
+    const { appEvent = null } = settings
+    if (isSame) return before.appEvent
+    return appEvent === null || event === null ? null : yield* checkAppEvent(tx, caller, customerId, appEvent, event)
   })
 
   const change = Effect.fnUntraced(function* (
@@ -111,9 +89,7 @@ export const makeFlowTriggers = Effect.gen(function* () {
     before: Trigger,
     now: string
   ) {
-    const isSame = before.appEvent?.event === described.settings.appEvent?.event
-    const appEvent = isSame ? before.appEvent : (yield* checkedAppEvent(tx, caller, flow, described)).appEvent
-    if (isSame) yield* checkInput(caller, described.type, described.settings, false)
+    const appEvent = yield* appEventOf(tx, caller, flow, described, before)
     const input = { name: flow.name, ...described.settings }
     const changed = changedTrigger(before, input, { routes: before.routes, appEvent }, now)
     // One that the service disabled lately stays so: its cool-down is not over.

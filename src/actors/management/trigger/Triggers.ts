@@ -18,7 +18,6 @@ import {
   enabledTrigger,
   nextFires,
   hasSameTimes,
-  newTrigger,
   rotatedTrigger
 } from "../../../domain/trigger/TriggerChanges.js"
 import type { TriggerView } from "../../../domain/trigger/TriggerView.js"
@@ -34,7 +33,8 @@ import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { triggerWarnings } from "./TriggerWarnings.js"
 import { makeAccessKeys } from "./AccessKeys.js"
-import { makeTriggerSettings, checkPatternTotal, checkTriggerLimit } from "./TriggerSettings.js"
+import { makeTriggerCreation } from "./TriggerCreation.js"
+import { makeTriggerSettings, checkPatternTotal } from "./TriggerSettings.js"
 import { makeSubscriptionRetry } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
@@ -90,6 +90,7 @@ const make = Effect.gen(function* () {
   const connectors = yield* Connectors
   const checkInput = yield* makeTriggerSettings
   const newAccessKey = yield* makeAccessKeys
+  const { createTrigger } = yield* makeTriggerCreation
   /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
   const retrySubscription = yield* makeSubscriptionRetry
   const origin = yield* Origin
@@ -114,35 +115,14 @@ const make = Effect.gen(function* () {
   const create = Effect.fnUntraced(function* (context: CallContext, input: CreateTrigger) {
     const event = yield* checkInput(context.caller, input.type, input, true)
     const { caller } = context
-    const isKeyed = input.type === "webhook" && input.webhook?.auth !== "public"
-    const accessKey = isKeyed ? newAccessKey() : null
     return yield* change(context, function* (tx) {
       yield* lockRoutes(tx)
       const customerId = yield* customerOf(tx, context, input)
-      yield* checkTriggerLimit(tx, caller, customerId)
-      yield* checkSecretName(tx, caller, input.webhook?.verify?.secretName)
-      const now = yield* currentTimestamp
-      const trigger = newTrigger(input, {
-        id: identifiers.next("trg"),
-        organisationId: caller.organisationId,
-        spaceId: caller.spaceId,
-        customerId,
-        routes: yield* checkRoutes(tx, caller, customerId, input.routes, identifiers.next),
-        appEvent:
-          input.appEvent === null || input.appEvent === undefined || event === null
-            ? null
-            : yield* checkAppEvent(tx, caller, customerId, input.appEvent, event),
-        accessKey: accessKey?.stored ?? null,
-        managedBy: null,
-        createdBy: caller.id,
-        now
-      })
-      yield* checkPatternTotal(tx, trigger)
-      yield* tx.triggers.insert(trigger)
-      yield* saveTimes(tx, trigger, true, now)
+      const creation = { customerId, event, managedBy: null, now: yield* currentTimestamp }
+      const { accessKey, trigger } = yield* createTrigger(tx, caller, input, creation)
       const view = yield* viewOfTrigger(tx, origin, trigger)
       return {
-        value: { ...view, accessKey: accessKey?.text ?? null },
+        value: { ...view, accessKey },
         resource: triggerResource(trigger),
         after: view
       }

@@ -1,4 +1,4 @@
-/** Makes workflows from files, and files from workflows. A file holds a flow's document, and nothing of its record. */
+/** Imports workflows from files, and exports them. A file holds the flow's document, and no id, URL or secret of a workflow. */
 import { Effect } from "effect"
 import { type ExportFormat, fileKind, type FlowFile } from "../../../domain/flow/FlowFile.js"
 import {

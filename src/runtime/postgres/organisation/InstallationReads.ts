@@ -12,12 +12,15 @@ const decode = rowDecoder(
   Installation.stored.pick("id", "customerId", "workflowIds", "connections", "config", "status")
 )
 
+/** An installation may have tens of kilobytes of connections and configuration. */
+const maxEntries = 1_000
+
 export const layer = Layer.effect(
   InstallationReads,
   Effect.gen(function* () {
     const sql = yield* WriterSql
-    const cache = yield* makeReadCache<KnownInstallation>()
-    const ofEvents = yield* makeReadCache<ReadonlyArray<KnownInstallation>>()
+    const cache = yield* makeReadCache<KnownInstallation>({ maxEntries })
+    const ofEvents = yield* makeReadCache<ReadonlyArray<KnownInstallation>>({ maxEntries })
     const columns = sql.literal(
       `id, customer_id AS "customerId", workflow_ids AS "workflowIds", connections, config, status`
     )
