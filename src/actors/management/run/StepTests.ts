@@ -22,17 +22,16 @@ import {
   type Workflow
 } from "../../../domain/workflow/Workflow.js"
 import type { StepAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
-import { actorOf } from "../../../domain/access/Caller.js"
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { readBindings } from "../../../domain/connector/Binding.js"
 import { Digests } from "../../ports/Digests.js"
-import { Identifiers } from "../../ports/Identifiers.js"
 import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartRequest, type StartResult } from "../../ports/run/Executions.js"
 import { type Runnable, Runnables } from "../../ports/run/Runnables.js"
 import { type CallContext, runAuditedCommand } from "../CallContext.js"
-import { missingPermission, outOfScope, type Principal, runReach } from "../Caller.js"
+import { missingPermission, outOfScope, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
+import { makeStartAudit, startBy } from "./CallerStart.js"
 import { findCustomer } from "../organisation/CustomerRecords.js"
 import { StartQuota } from "../organisation/StartQuota.js"
 import { currentTimestamp } from "../Timestamp.js"
@@ -89,7 +88,7 @@ const make = Effect.gen(function* () {
   const { compileStep } = yield* makeFlowCompiler
   const digests = yield* Digests
   const executions = yield* Executions
-  const identifiers = yield* Identifiers
+  const { startAudit } = yield* makeStartAudit
   const quota = yield* StartQuota
   const reads = yield* ExecutionReads
   const runnables = yield* Runnables
@@ -144,39 +143,26 @@ const make = Effect.gen(function* () {
         caller,
         acting,
         executions.start({
+          ...startBy(caller),
           runnable: testedCode(draft, analysis, digests.sha256Hex(analysis.script)),
           environment,
-          retention: caller.plan.retentionDays,
-          concurrentRuns: caller.plan.concurrentRuns,
-          priority: 1,
           input: { input, item, steps },
           headers: {},
           customer: acting,
           installation: null,
           connections: null,
-          reach: runReach(caller),
           mocking: mockingOf(command),
           userId: null,
-          trigger: { type: "api", ...caller.starter },
           metadata: { testedStep: step },
           callback: null,
           traceparent,
           ...(claim === undefined ? {} : { idempotency: claim }),
-          audit: (startedId) => ({
-            id: identifiers.next("aud"),
-            organisationId: caller.organisationId,
+          audit: startAudit(caller, {
             at,
-            actor: actorOf(caller),
             action: context.audit?.action ?? "unknown",
             resource: { type: "workflow", id: resourceId, name },
             customerId: acting?.id ?? customerId,
-            outcome: "success",
-            requestId: caller.requestId,
-            changes: [
-              { path: "executionId", before: null, after: startedId },
-              { path: "step", before: null, after: step }
-            ],
-            count: 1
+            more: [{ path: "step", before: null, after: step }]
           })
         })
       )
