@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { nextAfter, scheduleMistakes, type Ticks } from "../../src/domain/trigger/Schedule.js"
+import { nextFires } from "../../src/domain/trigger/TriggerChanges.js"
 
 const cron = (text: string, timezone = "UTC"): Ticks => ({
   mode: "cron",
@@ -169,6 +170,26 @@ describe("cron", () => {
       "2026-11-22T09:00",
       "2026-11-23T09:00"
     ])
+  })
+})
+
+describe("the next fires of a schedule with a delay", () => {
+  const everyHour = {
+    ...cron("0 * * * *"),
+    anchorAt: "2026-11-27T01:02:00.000Z",
+    runOnCreate: false,
+    delayMinutes: 5,
+    overlap: "skip",
+    catchUp: "one"
+  } as const
+
+  it("leave out a tick that had passed when the schedule was made, though its delay had not", () => {
+    assert.strictEqual(nextFires(everyHour, Date.parse("2026-11-27T01:03:00Z"))[0], "2026-11-27T02:05:00.000Z")
+  })
+
+  it("hold a later tick until its delay has passed", () => {
+    assert.strictEqual(nextFires(everyHour, Date.parse("2026-11-27T02:03:00Z"))[0], "2026-11-27T02:05:00.000Z")
+    assert.strictEqual(nextFires(everyHour, Date.parse("2026-11-27T02:05:00Z"))[0], "2026-11-27T03:05:00.000Z")
   })
 })
 

@@ -8,6 +8,7 @@ import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { type Api, apiOf } from "./api.js"
 import { type Database, databaseUrl, dropWorkspaces, freshDatabase } from "./Database.js"
 import { eventually } from "./eventually.js"
+import { announce } from "./LogExpectations.js"
 import { assertSound } from "./proofs.js"
 import { makeDataDirectory, type Service, startService } from "./Service.js"
 
@@ -47,6 +48,15 @@ export const shardCount = 300
 /** The node of this number, or of its remainder: tests ask all nodes in turn. */
 export const nodeOf = (nodes: ReadonlyArray<ClusterNode>, at: number): ClusterNode =>
   nodes[at % nodes.length] ?? assert.fail("there is no node")
+
+/**
+ * Allows what a node that was frozen logs when it wakes: the others ended its sessions, so whatever it had under way in
+ * Postgres fails once, by any of the words in which the driver says so.
+ */
+export const announceEndedSessions = (): void =>
+  announce(
+    /"(?:background_task\.failed|audit\.seal_failed|events\.not_loaded)".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
+  )
 
 /** Starts a run that the queue starts, and returns its id. */
 export const beginRun = async ({ client }: ClusterNode, workflow: string, input: object): Promise<string> => {

@@ -124,7 +124,9 @@ const shownFires = 10
 export const nextFires = (schedule: ScheduleSettings, now: number): ReadonlyArray<string> => {
   const delay = schedule.delayMinutes * 60_000
   const fires: Array<string> = []
-  for (let tick = nextAfter(schedule, now - delay); tick !== null; tick = nextAfter(schedule, tick)) {
+  // A tick from before the schedule was made, enabled or edited never fires, even if its delay ends later.
+  const from = Math.max(now - delay, Date.parse(schedule.anchorAt))
+  for (let tick = nextAfter(schedule, from); tick !== null; tick = nextAfter(schedule, tick)) {
     fires.push(new Date(tick + delay).toISOString())
     if (fires.length === shownFires) break
   }

@@ -1,6 +1,14 @@
 /** Several nodes are one system: each run and connection has one owner, whichever node is asked, and the others take over. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { beginRun, type ClusterNode, makeCluster, nodeOf, shardCount, type TestCluster } from "../../support/cluster.js"
+import {
+  announceEndedSessions,
+  beginRun,
+  type ClusterNode,
+  makeCluster,
+  nodeOf,
+  shardCount,
+  type TestCluster
+} from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { assertWithin, paced } from "../../support/pace.js"
@@ -122,10 +130,7 @@ describe("a node that is killed", () => {
 describe("a node that is frozen", () => {
   it("loses its runs to the others, sends nothing more when it wakes, and returns as a new one", async () => {
     announce(/"cluster\.seat_lost"/, { required: true })
-    // The others ended its sessions.
-    announce(
-      /"(?:background_task|audit\.seal)[._]failed".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
-    )
+    announceEndedSessions()
     // Timed before there are runs: it holds the loop, and with it the provider.
     const patience = paced(60_000)
     // The time that it was frozen counts as time in which its runner did not answer.
