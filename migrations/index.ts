@@ -49,6 +49,7 @@ import approvals from "./0046_approvals.js"
 import resumedFlows from "./0048_resumed_flows.js"
 import managedTriggers from "./0049_managed_triggers.js"
 import drafts from "./0050_drafts.js"
+import accounts from "./0051_accounts.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -99,5 +100,6 @@ export const migrations = {
   "0046_approvals": Effect.asVoid(approvals),
   "0048_resumed_flows": Effect.asVoid(resumedFlows),
   "0049_managed_triggers": Effect.asVoid(managedTriggers),
-  "0050_drafts": Effect.asVoid(drafts)
+  "0050_drafts": Effect.asVoid(drafts),
+  "0051_accounts": Effect.asVoid(accounts)
 }

@@ -58,12 +58,12 @@ export const readTargets = (
     }
   )
 
-/** Whether the plan has room for so many more messages outside of the application in this hour. */
-export const hasRoomFor = (tx: Pick<Tx, "messagesOfHour">, plan: PlanName, messages: number) => {
+/** Whether the plan of the account has room for so many more messages outside of the application in this hour. */
+export const hasRoomFor = (tx: Pick<Tx, "countOfAccount">, plan: PlanName, messages: number) => {
   const limit = plans[plan].messagesPerHour
   return limit === null || messages === 0
     ? Effect.succeed(true)
-    : Effect.map(tx.messagesOfHour, (sent) => sent + messages <= limit)
+    : Effect.map(tx.countOfAccount("messages"), (sent) => sent + messages <= limit)
 }
 
 type Content = Omit<Notification, "id" | "status" | "readAt" | "pending" | "targets" | "hour" | "channel">

@@ -74,6 +74,10 @@ export const NotificationId = id("ntf", "NotificationId")
 export type NotificationId = typeof NotificationId.Type
 export const ApprovalId = id("apv", "ApprovalId")
 export type ApprovalId = typeof ApprovalId.Type
+export const TeamId = id("team", "TeamId")
+export type TeamId = typeof TeamId.Type
+export const ProjectId = id("prj", "ProjectId")
+export type ProjectId = typeof ProjectId.Type
 
 /** Workflow ids have twelve hexadecimal digits instead of a ULID, by the specification. */
 export const WorkflowId = Schema.String.pipe(
@@ -113,6 +117,8 @@ export interface IdOf {
   readonly att: DeliveryAttemptId
   readonly ntf: NotificationId
   readonly apv: ApprovalId
+  readonly team: TeamId
+  readonly prj: ProjectId
   readonly node: NodeId
 }
 export type IdPrefix = keyof IdOf

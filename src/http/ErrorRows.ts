@@ -96,7 +96,7 @@ const rows: Rows = {
   QuotaExceeded: ({ dimension, limit, resetAt, used }, now) => ({
     status: 429,
     code: "QUOTA_EXCEEDED",
-    message: `${used} of ${limit} of ${dimension} are used: the day ends at ${new Date(resetAt * 1000).toISOString()}`,
+    message: `${used} of ${limit} of ${dimension} are used: the count begins anew at ${new Date(resetAt * 1000).toISOString()}`,
     retryAfterSeconds: secondsUntil(resetAt, now),
     more: { quota: { dimension, limit, used, resetAt: new Date(resetAt * 1000).toISOString() } }
   }),

@@ -259,7 +259,7 @@ describe("an organisation at its limit of concurrent runs", () => {
       const last = yield* enqueue(runnable({ organisationId: other }))
       yield* passUntil(() => live.size() === 3)
       assert.deepStrictEqual(
-        [...live.countByOrganisation()],
+        [...live.countByAccount()],
         [
           [full, 2],
           [other, 1]
@@ -271,7 +271,7 @@ describe("an organisation at its limit of concurrent runs", () => {
       assert.strictEqual(world.runs.get(third)?.status, "pending")
       yield* executions.cancel(full, first, { ...audit, organisationId: full })
       yield* passUntil(() => world.runs.get(third)?.status === "running")
-      assert.strictEqual(live.countByOrganisation().get(full), 2)
+      assert.strictEqual(live.countByAccount().get(full), 2)
     }).pipe(Effect.provide(world.layer))
   })
 })
@@ -354,9 +354,9 @@ describe("a slot of a node", () => {
       const live = yield* LiveRuns
       const id = executionId()
       assert.deepStrictEqual([live.reserve(id, organisation), live.reserve(id, organisation)], [true, false])
-      assert.deepStrictEqual([...live.countByOrganisation()], [[organisation, 1]])
+      assert.deepStrictEqual([...live.countByAccount()], [[organisation, 1]])
       live.release(id)
-      assert.deepStrictEqual([live.has(id), live.size(), [...live.countByOrganisation()]], [false, 0, []])
+      assert.deepStrictEqual([live.has(id), live.size(), [...live.countByAccount()]], [false, 0, []])
     }).pipe(Effect.provide(world.layer))
   })
 })

@@ -79,6 +79,50 @@ describe("An organisation on a plan with a number of runs", () => {
     assert.strictEqual((await next).status, 200)
   }, 60_000)
 
+  it("counts the runs of those whose parent it is, direct and queued ones", async () => {
+    const { key } = await svc.organisation("Parent", "starter")
+    const made = await svc.ask("POST", "/api/v1/organizations", {
+      key,
+      body: { name: "Child", settings: { codeEditing: true } }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    const child: string = made.body.data.apiKey
+    const [own, theirs] = [await publish(key, "hang", "instant"), await publish(child, "hang", "instant")]
+    const half = most / 2
+    const waiting = Array.from({ length: most }, (_, n) => (n < half ? run(key, own) : run(child, theirs)))
+    await eventually(
+      async () => held.length,
+      (calls) => calls === most,
+      15_000
+    )
+    for (const refused of [await run(key, own), await run(child, theirs)])
+      assert.deepStrictEqual([refused.status, refused.body.code], [429, "RATE_LIMITED"])
+    answerAll()
+    assert.deepStrictEqual(
+      (await Promise.all(waiting)).map(({ status }) => status),
+      Array.from({ length: most }, () => 200)
+    )
+    const queued = [await publish(key, "queued", "standard"), await publish(child, "queued", "standard")]
+    for (let n = 0; n < most; n++)
+      for (const [i, id] of queued.entries()) assert.strictEqual((await run(i === 0 ? key : child, id)).status, 202)
+    for (let batch = 0; batch < 2; batch++) {
+      await eventually(
+        async () => held.length,
+        (calls) => calls === most,
+        15_000
+      )
+      assert.strictEqual((await running(key)) + (await running(child)), most)
+      answerAll()
+    }
+    for (const one of [key, child])
+      await eventually(
+        async () =>
+          (await svc.ask("GET", "/api/v1/executions?status=completed&page_size=100", { key: one })).body.data.length,
+        (completed) => completed === most + half,
+        15_000
+      )
+  }, 60_000)
+
   it("lets its further queued runs wait while those of others start, and all of them end", async () => {
     const { key } = await svc.organisation("Queue", "starter")
     const other = await svc.organisation("Other", "starter")

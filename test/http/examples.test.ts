@@ -158,6 +158,7 @@ const send = async (id: string, headers: { readonly [name: string]: string } = {
 /** The operations in an order in which their records exist, and the id that each answer has. */
 const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: string]> = [
   ["organisations.update"],
+  ["organisations.create"],
   ["workspaces.create", "spid"],
   ["workspaces.update"],
   ["customers.create", "cid"],

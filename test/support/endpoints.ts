@@ -90,6 +90,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "DELETE /api/v1/proxy/:path": passed,
 
   "GET /api/v1/organizations": plain,
+  "POST /api/v1/organizations": { body: ({ world }) => ({ kind: "team", name: world.unique() }) },
   "GET /api/v1/organizations/:oid": plain,
   "PUT /api/v1/organizations/:oid": { body: () => ({ timezone: "Europe/Berlin" }) },
   "GET /api/v1/workspaces": plain,

@@ -14,6 +14,7 @@ import { Runs } from "../../src/actors/ports/run/Runs.js"
 import { EventStream } from "../../src/actors/ports/event/EventStream.js"
 import { decide, evolve } from "../../src/domain/run/Execution.js"
 import type { ExecutionId, OrganisationId } from "../../src/domain/Ids.js"
+import { accountOfRun } from "../../src/actors/ports/run/Journal.js"
 import { indexEntries, type JournalEntry } from "../../src/domain/run/RunJournal.js"
 
 const unasked = () => Effect.dieMessage("no test asks for it")
@@ -155,7 +156,7 @@ export const makeRunStore = (caps: ReadonlyMap<OrganisationId, number> = new Map
           .filter((run) => isDue(run, now, active))
           .sort((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0))
           .slice(0, limit)
-          .map((run) => ({ ...run, activations: hasGrown(run) ? 0 : run.activations }))
+          .map((run) => ({ ...run, accountId: accountOfRun(run), activations: hasGrown(run) ? 0 : run.activations }))
       ),
     findOverdue: (_, limit) =>
       Effect.map(Clock.currentTimeMillis, (now) =>

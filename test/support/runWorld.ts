@@ -81,6 +81,7 @@ export const request = (of: Runnable): StartRequest => ({
   runnable: of,
   environment: "live",
   retention: 30,
+  accountId: of.organisationId,
   concurrentRuns: null,
   priority: 1,
   input: {},

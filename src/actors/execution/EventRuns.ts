@@ -33,12 +33,12 @@ export const layer = (options: { readonly slots: number }) =>
 
       return EventRuns.of({
         // Without places the run waits in the queue.
-        makeRoom: (organisation, concurrentRuns) => Effect.ignore(places.makeRoom(organisation, concurrentRuns)),
-        reserve: (organisation, concurrentRuns, wasQueued) => {
+        makeRoom: (account, concurrentRuns) => Effect.ignore(places.makeRoom(account, concurrentRuns)),
+        reserve: (account, concurrentRuns, wasQueued) => {
           if (!hasRoom("event", live.size(), options.slots)) return undefined
-          if (!places.hasRoom(organisation, concurrentRuns)) return undefined
+          if (!places.hasRoom(account, concurrentRuns)) return undefined
           const id = nextOwnedId(identifiers, ownership)
-          return live.reserve(id, organisation, wasQueued) ? id : undefined
+          return live.reserve(id, account, wasQueued) ? id : undefined
         },
         release: live.release,
         launch: ({ id, request, settles }, { alone }, settled) => {

@@ -11,7 +11,7 @@ import { hasRoom } from "../../domain/run/StartPolicy.js"
 import type { DirectStart, DriveOutcome, RunSpec } from "./RunSpec.js"
 import { Executions, type StartResult, type StartRequest } from "../ports/run/Executions.js"
 import { Faults } from "../ports/Faults.js"
-import { Journal, notStored, type OpenRun } from "../ports/run/Journal.js"
+import { accountOfRun, Journal, notStored, type OpenRun } from "../ports/run/Journal.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { InPlace } from "../ports/InPlace.js"
 import { Ownership } from "../ports/Ownership.js"
@@ -44,7 +44,7 @@ export const makeDirectStart = (options: { readonly slots: number }) =>
 
     const begin = ({ audit, claim, concurrentRuns, run, runnable, start }: DirectStart) =>
       Effect.suspend((): Effect.Effect<DirectOutcome, TooManyRuns> => {
-        if (concurrentRuns !== null && !places.hasRoom(run.organisationId, concurrentRuns))
+        if (concurrentRuns !== null && !places.hasRoom(accountOfRun(run), concurrentRuns))
           return Effect.fail(new TooManyRuns({ limit: concurrentRuns }))
         if (!hasRoom("instant", live.size(), options.slots)) return Effect.succeed({ _tag: "Full" })
         const started = decide(run, { _tag: "Start", at: clock.unsafeCurrentTimeMillis() })
@@ -65,7 +65,7 @@ export const makeDirectStart = (options: { readonly slots: number }) =>
       })
 
     return (order: DirectStart): Effect.Effect<DirectOutcome, TooManyRuns | Unavailable> =>
-      Effect.zipRight(places.makeRoom(order.run.organisationId, order.concurrentRuns), begin(order))
+      Effect.zipRight(places.makeRoom(accountOfRun(order.run), order.concurrentRuns), begin(order))
   })
 
 /** Owners that are asked for room for an Instant run. */

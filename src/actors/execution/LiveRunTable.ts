@@ -1,4 +1,4 @@
-/** The slots of the runs that one node drives: at most one per run, counted by organisation. */
+/** The slots of the runs that one node drives: at most one per run, counted by account. */
 import { BriefMap } from "../../domain/BriefMap.js"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { hasFirstClass, isStarting } from "../../domain/run/StartPolicy.js"
@@ -19,8 +19,8 @@ export interface LiveRun {
   /** `undefined` for a slot that is reserved. */
   readonly driven: DrivenRun | undefined
   readonly settle: (outcome: DriveOutcome) => void
-  /** `undefined` for a slot that was reserved by id only. */
-  readonly organisationId: OrganisationId | undefined
+  /** The organisation whose plan counts it; `undefined` for a slot that was reserved by id only. */
+  readonly accountId: OrganisationId | undefined
   /** When the slot was reserved, or the run launched, in Unix milliseconds. */
   readonly since: number
   /** The run waited in the start queue. */
@@ -69,16 +69,16 @@ export class LiveRunTable {
     return this.runs
   }
 
-  /** Slots in use by organisation. */
-  countByOrganisation(): ReadonlyMap<OrganisationId, number> {
+  /** Slots in use by account. */
+  countByAccount(): ReadonlyMap<OrganisationId, number> {
     return this.counts
   }
 
   /** Takes the run's slot; a reserved one is replaced. */
   add(id: ExecutionId, live: LiveRun): void {
-    this.addToCount(this.runs.get(id)?.organisationId, -1)
+    this.addToCount(this.runs.get(id)?.accountId, -1)
     this.runs.set(id, live)
-    this.addToCount(live.organisationId, 1)
+    this.addToCount(live.accountId, 1)
   }
 
   /** Gives the slot back and settles the run, unless another run has the slot by now. */
@@ -86,7 +86,7 @@ export class LiveRunTable {
     if (this.runs.get(id) !== live) return
     this.runs.delete(id)
     this.hasEnded = true
-    this.addToCount(live.organisationId, -1)
+    this.addToCount(live.accountId, -1)
     live.settle(outcome)
     for (const left of this.watchers.get(id) ?? []) left()
     this.watchers.delete(id)

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Duration, Effect, Layer, Option, Runtime, Schedule } from "effect"
 import type { ExecutionId, OrganisationId } from "../../domain/Ids.js"
-import { type FinishedRun, Journal } from "../ports/run/Journal.js"
+import { accountOfRun, type FinishedRun, Journal } from "../ports/run/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runs } from "../ports/run/Runs.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
@@ -34,10 +34,10 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   LiveRuns,
   {
     /**
-     * Reserves the run's slot; `false` when it is reserved or driven already. `wasQueued`: it waited in the start queue.
-     * The caller must launch or release it.
+     * Reserves the run's slot; `false` when it is reserved or driven already. `account`: the organisation whose plan counts
+     * it. `wasQueued`: it waited in the start queue. The caller must launch or release it.
      */
-    readonly reserve: (id: ExecutionId, organisation: OrganisationId | undefined, wasQueued?: boolean) => boolean
+    readonly reserve: (id: ExecutionId, account: OrganisationId | undefined, wasQueued?: boolean) => boolean
     /** Gives back a reserved slot; without effect on a launched run. */
     readonly release: (id: ExecutionId) => void
     /** Drives a run, in its reserved slot if there is one. `settled` is called once, with the outcome. */
@@ -57,8 +57,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly countStarting: () => number
     /** Whether a run of the first class was launched here lately. */
     readonly hasFirstClass: () => boolean
-    /** Slots in use by organisation. */
-    readonly countByOrganisation: () => ReadonlyMap<OrganisationId, number>
+    /** Slots in use by account. */
+    readonly countByAccount: () => ReadonlyMap<OrganisationId, number>
     /** Waits until the run leaves its slot; not at all if it has none. */
     readonly awaitLeft: (id: ExecutionId) => Effect.Effect<void>
     /** Stops a run that was ended elsewhere and settles it with `end`; `None` settles it as fenced. */
@@ -145,7 +145,7 @@ export const layer = Layer.scoped(
       startChecks()
     }
 
-    const reserve = (id: ExecutionId, organisation: OrganisationId | undefined, wasQueued = false): boolean => {
+    const reserve = (id: ExecutionId, account: OrganisationId | undefined, wasQueued = false): boolean => {
       if (isLeaving || table.get(id) !== undefined) return false
       add(id, {
         launchedAt: undefined,
@@ -153,7 +153,7 @@ export const layer = Layer.scoped(
         deadlineAt: Infinity,
         driven: undefined,
         settle: () => undefined,
-        organisationId: organisation,
+        accountId: account,
         since: clock.unsafeCurrentTimeMillis(),
         wasQueued
       })
@@ -187,7 +187,7 @@ export const layer = Layer.scoped(
           table.remove(id, live, outcome)
         }),
         settle,
-        organisationId: spec.run.organisationId,
+        accountId: accountOfRun(spec.run),
         since: now,
         wasQueued: table.get(id)?.wasQueued === true
       }
@@ -264,7 +264,7 @@ export const layer = Layer.scoped(
       hasEnded: () => table.hasEnded,
       hasFirstClass: () => table.hasFirstClass(clock.unsafeCurrentTimeMillis()),
       countStarting: () => table.countStarting(clock.unsafeCurrentTimeMillis()),
-      countByOrganisation: () => table.countByOrganisation(),
+      countByAccount: () => table.countByAccount(),
       awaitLeft: (id) =>
         Effect.async<void>((resume) => {
           if (table.get(id) === undefined) return void resume(Effect.void)

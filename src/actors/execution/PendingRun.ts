@@ -46,6 +46,9 @@ const eventMembers = ({
   ...(lane === undefined ? {} : { lane })
 })
 
+const accountMember = ({ accountId, runnable }: StartRequest): Pick<RunRecord, "accountId"> =>
+  accountId === runnable.organisationId ? {} : { accountId }
+
 const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
   workflowName: request.runnable.name,
   workflowVersion: request.runnable.version,
@@ -65,6 +68,7 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   parentId: request.parent?.id ?? null,
   rootId: request.parent?.resumes?.rootId ?? id,
   metadata: request.metadata,
+  ...accountMember(request),
   contentHash: request.runnable.contentHash,
   callbackUrl: request.callback?.url ?? request.runnable.callbackUrl,
   callbackEvents: request.callback?.events ?? null,

@@ -6,7 +6,7 @@ import { guest, poisonAfter, suspectAfter } from "../../domain/Limits.js"
 import { buildHistory, type StartEntry } from "../../domain/run/RunJournal.js"
 import { Faults } from "../ports/Faults.js"
 import { Ownership } from "../ports/Ownership.js"
-import { Journal, type OpenRun } from "../ports/run/Journal.js"
+import { accountOfRun, Journal, type OpenRun } from "../ports/run/Journal.js"
 import { type Runnable, Runnables } from "../ports/run/Runnables.js"
 import { Runs } from "../ports/run/Runs.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
@@ -134,7 +134,7 @@ export const make = Effect.gen(function* () {
         nextSeq: rows,
         journalBytes: index.bytes
       },
-      () => wakeups.signalSlot(run.organisationId)
+      () => wakeups.signalSlot(accountOfRun(run))
     )
   })
 

@@ -1,4 +1,4 @@
-/** The places of runs: how many an organisation may have at once on this node. */
+/** The places of runs: how many an account may have at once on this node. */
 import { Context, Effect, Layer } from "effect"
 import { makePlaceLeases, type PlaceLeases } from "../PlaceLeases.js"
 import { layer as liveRuns, LiveRuns } from "./LiveRuns.js"
@@ -9,7 +9,7 @@ export class RunPlaces extends Context.Tag("svc/execution/RunPlaces")<RunPlaces,
 export const layer = Layer.provideMerge(
   Layer.scoped(
     RunPlaces,
-    Effect.flatMap(LiveRuns, (live) => makePlaceLeases("runs", live.countByOrganisation))
+    Effect.flatMap(LiveRuns, (live) => makePlaceLeases("runs", live.countByAccount))
   ),
   liveRuns
 )

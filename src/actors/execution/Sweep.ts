@@ -12,9 +12,11 @@ import { type BackgroundTask, backgroundTask } from "../BackgroundTask.js"
 import { EventDispatch } from "../ports/event/EventRuns.js"
 import { EventStream } from "../ports/event/EventStream.js"
 import { IntakeLoad } from "../ports/event/IntakeLoad.js"
+import { accountOfRun } from "../ports/run/Journal.js"
 import { Ownership } from "../ports/Ownership.js"
 import { type DueRun, Runs } from "../ports/run/Runs.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
+import type { TakenWork } from "../ports/run/StartQueue.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { make as makeActivation } from "./RunActivation.js"
@@ -37,6 +39,12 @@ interface SweepOptions {
   /** Runs that may be driven at a time. */
   readonly slots: number
 }
+
+/** The accounts of what was taken, one entry each. */
+const accountsOf = ({ events, runs }: TakenWork) => [
+  ...runs.map(accountOfRun),
+  ...events.map(({ accountId }) => accountId)
+]
 
 /** Repeats the passes until the scope closes. */
 const sweep = (options: SweepOptions) =>
@@ -93,7 +101,7 @@ const sweep = (options: SweepOptions) =>
       const due = yield* claiming.withPermits(1)(
         runs
           .findDue(ownership.ownedShards(), live.ids(), slots, engines)
-          .pipe(Effect.map((found) => found.filter(({ id, organisationId }) => live.reserve(id, organisationId))))
+          .pipe(Effect.map((found) => found.filter(({ accountId, id }) => live.reserve(id, accountId))))
       )
       const isSuspect = ({ activations }: DueRun) => activations > 0
       suspects = [...suspects, ...due.filter(isSuspect)]
@@ -150,13 +158,13 @@ const sweep = (options: SweepOptions) =>
           places.whileTaking(
             (taker) =>
               Effect.tap(
-                stream.take(ownership.ownedShards(), slots, live.countByOrganisation(), taker),
+                stream.take(ownership.ownedShards(), slots, live.countByAccount(), taker),
                 ({ runs: started }) =>
                   Effect.sync(() => {
-                    for (const { id, organisationId } of started) live.reserve(id, organisationId, true)
+                    for (const run of started) live.reserve(run.id, accountOfRun(run), true)
                   })
               ),
-            ({ events, runs: started }) => [...started, ...events].map(({ organisationId }) => organisationId)
+            accountsOf
           )
         )
         firstWaiting = taken.firstWaiting ?? 4

@@ -20,6 +20,8 @@ export type Sharing = "customers" | "read" | "perRecord" | "change" | "hidden"
 /** An authenticated caller, in its organisation and workspace, with the request that it sends. */
 export interface Principal extends Caller {
   readonly organisationId: OrganisationId
+  /** The organisation whose plan limits what the caller's uses. */
+  readonly accountId: OrganisationId
   readonly spaceId: SpaceId
   readonly organisation: KnownKey["organisation"]
   readonly plan: Plan

@@ -28,12 +28,12 @@ export const layer = Layer.scoped(
     const { restoreTokens, takeAll } = yield* makeWindowLeases
 
     return RateLimits.of({
-      admit: ({ caller, callerId, organisationId, plan }) => {
+      admit: ({ accountId, caller, callerId, organisationId, plan }) => {
         meter.countCall(organisationId)
         return caller === null && plan === null
           ? Effect.succeed(null)
           : Effect.flatMap(
-              takeAll(organisationId, [...bucketOf(callerId, caller), ...bucketOf("plan", plan)], minuteWindow),
+              takeAll(accountId, [...bucketOf(callerId, caller), ...bucketOf("plan", plan)], minuteWindow),
               (taken) =>
                 taken.exhausted === undefined
                   ? Effect.succeed(tightestOf(taken))
@@ -48,11 +48,11 @@ export const layer = Layer.scoped(
             exhausted === undefined ? Effect.void : new RateLimited({ limit, resetAt, what: "calls for this customer" })
         ),
 
-      takeStart: ({ customer, customerId, organisation, organisationId }) =>
+      takeStart: ({ account, accountId, customer, customerId }) =>
         Effect.flatMap(
           takeAll(
-            organisationId,
-            [...bucketOf("starts", organisation), ...bucketOf(`starts|${customerId}`, customer)],
+            accountId,
+            [...bucketOf("starts", account), ...bucketOf(`starts|${customerId}`, customer)],
             dayWindow
           ),
           ({ exhausted, leases, resetAt }) =>

@@ -24,8 +24,9 @@ export interface Bucket {
 /** Time after which unused calls of a lease are returned. */
 const windowLeaseMillis = 200
 
-const leaseKey = ({ bucket, organisationId }: Pick<WindowLease, "organisationId" | "bucket">) =>
-  `${organisationId}|${bucket}`
+/** With the limit: what is left of a lease by an earlier limit is returned like any other. */
+const leaseKey = ({ bucket, limit, organisationId }: Pick<WindowLease, "organisationId" | "bucket" | "limit">) =>
+  `${organisationId}|${limit}|${bucket}`
 
 export interface WindowLease {
   readonly organisationId: OrganisationId
@@ -86,9 +87,9 @@ export const makeWindowLeases = Effect.gen(function* () {
 
   /** The lease of a bucket in this window. */
   const leaseOf = (organisationId: OrganisationId, { limit, name: bucket }: Bucket, window: Window, minute: number) => {
-    const key = leaseKey({ organisationId, bucket })
+    const key = leaseKey({ organisationId, bucket, limit })
     const current = leases.get(key)
-    if (current !== undefined && current.windowStart === minute && current.limit === limit) return current
+    if (current !== undefined && current.windowStart === minute) return current
     const lease: WindowLease = {
       organisationId,
       bucket,

@@ -7,9 +7,8 @@ import { Cause, Clock, Context, Deferred, Duration, Effect, FiberId, FiberSet, L
 import { backoff } from "../../domain/run/Execution.js"
 import { type Event, type EventDelivery, originOf } from "../../domain/event/Event.js"
 import { type MatchedRoute, matchRoutes } from "../../domain/event/EventRouting.js"
-import type { EventId, ExecutionId } from "../../domain/Ids.js"
+import type { EventId, ExecutionId, OrganisationId } from "../../domain/Ids.js"
 import { eventPoisonAfter, suspectAfter } from "../../domain/Limits.js"
-import { plans } from "../../domain/organisation/Plan.js"
 import { Patterns } from "../Patterns.js"
 import type { RunWatch } from "../ports/event/Events.js"
 import { EventDispatch, EventRuns } from "../ports/event/EventRuns.js"
@@ -35,6 +34,8 @@ export interface Dispatchable {
   readonly matched?: ReadonlyArray<MatchedRoute>
   /** A reserved slot for its run. */
   readonly slot: ExecutionId
+  /** The organisation whose plan counts the run. */
+  readonly accountId: OrganisationId
 }
 
 export class Dispatch extends Context.Tag("svc/Dispatch")<
@@ -175,12 +176,12 @@ export const layer = Layer.scopedContext(
      */
     const launch = (work: Dispatchable, { matched, request }: StartOf) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
-        const { claims, event, slot } = work
+        const { accountId, claims, event, slot } = work
         noteFired(event, matched, at)
         const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
         runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
           waiting.get(event.id)?.(end)
-          wakeups.signalSlot(event.organisationId)
+          wakeups.signalSlot(accountId)
           finish(work)
         })
         return "launched" as const
@@ -216,8 +217,7 @@ export const layer = Layer.scopedContext(
       if (matched.length === 0 && event.triggerId !== null && candidates.length === 0)
         return yield* bury(work, [], noRoute)
       if (matched.length === 0) return yield* settle(work, { status: "ignored" })
-      const plan = plans[organisation.plan]
-      const prepared = yield* Effect.forEach(matched, (one) => prepare(event, one, plan, lane))
+      const prepared = yield* Effect.forEach(matched, (one) => prepare(event, one, organisation, lane))
       if (prepared.some(({ _tag }) => _tag === "Held")) return yield* events.hold(lease, "customer_suspended")
       const starts = prepared.filter((one): one is StartOf => one._tag === "Start")
       const failures = prepared.filter((one): one is FailureOf => one._tag === "Failed")
@@ -228,9 +228,9 @@ export const layer = Layer.scopedContext(
       return yield* openAll(work, starts, failures)
     })
 
-    const freeSlot = ({ event, slot }: Dispatchable) => {
+    const freeSlot = ({ accountId, slot }: Dispatchable) => {
       runs.release(slot)
-      wakeups.signalSlot(event.organisationId)
+      wakeups.signalSlot(accountId)
     }
 
     const dispatchAndRelease = (work: Dispatchable): Effect.Effect<void> =>
@@ -261,9 +261,9 @@ export const layer = Layer.scopedContext(
 
     const dispatchLease = (lease: LeasedEvent, event: Event | undefined): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const slot = event === undefined ? undefined : runs.reserve(lease.organisationId, null, true)
+        const slot = event === undefined ? undefined : runs.reserve(lease.accountId, null, true)
         if (event === undefined || slot === undefined) return giveBack(lease, retryMillis)
-        dispatch({ event, claims: lease.claims, lane: lease.lane, slot })
+        dispatch({ event, claims: lease.claims, lane: lease.lane, slot, accountId: lease.accountId })
         return Effect.void
       })
 

@@ -7,6 +7,7 @@ import { customerRefusal, customerCeiling } from "../../domain/organisation/Cust
 import type { EventSource, HoldReason } from "../../domain/event/Event.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, CustomerId } from "../../domain/Ids.js"
+import { accountOf } from "../../domain/organisation/Organisation.js"
 import { plans } from "../../domain/organisation/Plan.js"
 import { ConnectionReads } from "../ports/connection/ConnectionReads.js"
 import { CustomerReads } from "../ports/organisation/CustomerReads.js"
@@ -52,7 +53,7 @@ interface ArrivingEvent {
 
 const dayMillis = Duration.toMillis(Duration.days(1))
 
-type Counted = Pick<KnownOrganisation, "id" | "plan">
+type Counted = Pick<KnownOrganisation, "id" | "parentId" | "plan">
 
 const free: QuotaDecision = {}
 
@@ -70,9 +71,11 @@ export const make = Effect.gen(function* () {
           Option.match({ onNone: () => null, onSome: (one) => customerCeiling(one, "events_per_day") })
         )
 
-  const isFull = ({ id, plan }: Counted): Effect.Effect<boolean, Unavailable> => {
-    const limit = plans[plan].storageMb
-    return limit === null ? Effect.succeed(false) : Effect.map(storage.megabytes(id), (used) => used >= limit)
+  const isFull = (organisation: Counted): Effect.Effect<boolean, Unavailable> => {
+    const limit = plans[organisation.plan].storageMb
+    return limit === null
+      ? Effect.succeed(false)
+      : Effect.map(storage.megabytes(accountOf(organisation)), (used) => used >= limit)
   }
 
   /** What an event counts against; `undefined`: nothing limits it. */
@@ -81,13 +84,20 @@ export const make = Effect.gen(function* () {
     customerId: CustomerId | null,
     units: number
   ): Effect.fn.Return<EventAllowance | undefined, Unavailable> {
-    const organisationLimit = plans[organisation.plan].eventsPerDay
+    const accountLimit = plans[organisation.plan].eventsPerDay
     const customerLimit = yield* customerDay(organisation, customerId)
-    if (organisationLimit === null && customerLimit === null) return undefined
+    if (accountLimit === null && customerLimit === null) return undefined
     const now = yield* Clock.currentTimeMillis
     // A tick with more routes than the limit uses up a whole day, or it would never run.
-    const most = Math.max(1, Math.min(units, organisationLimit ?? Infinity, customerLimit ?? Infinity))
-    return { day: now - (now % dayMillis), organisationLimit, customerId, customerLimit, units: most }
+    const most = Math.max(1, Math.min(units, accountLimit ?? Infinity, customerLimit ?? Infinity))
+    return {
+      day: now - (now % dayMillis),
+      accountId: accountOf(organisation),
+      accountLimit,
+      customerId,
+      customerLimit,
+      units: most
+    }
   })
 
   const isSuspended = (organisation: Counted, id: CustomerId | null): Effect.Effect<boolean, Unavailable> =>

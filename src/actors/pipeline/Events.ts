@@ -15,6 +15,7 @@ import {
 import { laneOf, matchRoutes } from "../../domain/event/EventRouting.js"
 import { InvalidState, NotFound, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
+import { accountOf } from "../../domain/organisation/Organisation.js"
 import { plans } from "../../domain/organisation/Plan.js"
 import { startsAtOnce } from "../../domain/run/StartPolicy.js"
 import type { Trigger } from "../../domain/trigger/Trigger.js"
@@ -216,10 +217,9 @@ export const layer = (options: EventsOptions) =>
             isAcceptingFirst: load.comesFirst()
           })
         const { concurrentRuns } = plans[organisation.plan]
-        if (isDirect) yield* runs.makeRoom(event.organisationId, concurrentRuns)
-        const slot: ExecutionId | undefined = isDirect
-          ? runs.reserve(event.organisationId, concurrentRuns, false)
-          : undefined
+        const accountId = accountOf(organisation)
+        if (isDirect) yield* runs.makeRoom(accountId, concurrentRuns)
+        const slot: ExecutionId | undefined = isDirect ? runs.reserve(accountId, concurrentRuns, false) : undefined
         // Of several runs none is the answer.
         const watch = watches && matched.length === 1 ? dispatch.watchEnd(event.id) : undefined
         const counted: Event = { ...event, record: { ...event.record, units } }
@@ -248,7 +248,7 @@ export const layer = (options: EventsOptions) =>
               const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
               if (!isAccepted) watch?.forget()
               if (slot === undefined) return
-              if (isAccepted) dispatch.dispatch({ event, claims: 1, lane, matched, slot })
+              if (isAccepted) dispatch.dispatch({ event, claims: 1, lane, matched, slot, accountId })
               else runs.release(slot)
             })
           )

@@ -2,12 +2,14 @@
 import { Effect, Option } from "effect"
 import type { Event } from "../../domain/event/Event.js"
 import { inputOf, type MatchedRoute } from "../../domain/event/EventRouting.js"
-import type { Plan } from "../../domain/organisation/Plan.js"
+import { accountOf } from "../../domain/organisation/Organisation.js"
+import { plans } from "../../domain/organisation/Plan.js"
 import { installationOfEvent, ownConnections } from "../../domain/organisation/Installation.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { Computations } from "../ports/Computations.js"
 import { CustomerReads, type KnownCustomer } from "../ports/organisation/CustomerReads.js"
 import { InstallationReads, type KnownInstallation } from "../ports/organisation/InstallationReads.js"
+import type { KnownOrganisation } from "../ports/organisation/OrganisationReads.js"
 import type { StartRequest } from "../ports/run/Executions.js"
 import { type Runnable, Runnables } from "../ports/run/Runnables.js"
 
@@ -103,12 +105,13 @@ export const makeRouteStart = Effect.gen(function* () {
     runnable: Runnable,
     customer: KnownCustomer | null,
     installation: KnownInstallation | null,
-    plan: Plan,
+    organisation: KnownOrganisation,
     lane: string | null
   ): StartRequest => ({
     runnable,
     environment: matched.route.environment,
-    retention: plan.retentionDays,
+    retention: plans[organisation.plan].retentionDays,
+    accountId: accountOf(organisation),
     concurrentRuns: null,
     priority: event.priority,
     input: inputOf(matched, event),
@@ -131,7 +134,12 @@ export const makeRouteStart = Effect.gen(function* () {
     traceparent: event.record.traceparent
   })
 
-  return Effect.fnUntraced(function* (event: Event, matched: MatchedRoute, plan: Plan, lane: string | null) {
+  return Effect.fnUntraced(function* (
+    event: Event,
+    matched: MatchedRoute,
+    organisation: KnownOrganisation,
+    lane: string | null
+  ) {
     const failed = (failure: RouteFailure): RouteStart => ({ _tag: "Failed", matched, failure })
     const customer = yield* customerOf(event, matched)
     if (customer === undefined) return failed({ code: "CUSTOMER_NOT_FOUND", message: "the customer was deleted" })
@@ -140,7 +148,7 @@ export const makeRouteStart = Effect.gen(function* () {
     if ("code" in runnable) return failed(runnable)
     const installation = yield* installationOf(event, matched, customer)
     if (installation !== null && "code" in installation) return failed(installation)
-    const request = requestOf(event, matched, runnable, customer, installation, plan, lane)
+    const request = requestOf(event, matched, runnable, customer, installation, organisation, lane)
     const broken = yield* contractFailure(runnable, request.input)
     return broken === undefined ? { _tag: "Start", matched, request } : failed(broken)
   })

@@ -10,6 +10,7 @@ import type { StoredValue } from "../../domain/organisation/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../domain/connector/ConnectorRecord.js"
 import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
 import type { Customer } from "../../domain/organisation/Customer.js"
+import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, ExecutionId, OrganisationId, WebhookEndpointId } from "../../domain/Ids.js"
@@ -104,6 +105,18 @@ export interface ResendSelection {
   readonly perSecond: number
 }
 
+/**
+ * What a plan limits for all organisations of an account together. `messages`: of notifications that left, or will leave, the
+ * application since the full hour.
+ */
+export type AccountStock =
+  | "active_integrations"
+  | "triggers"
+  | "organisation_api_keys"
+  | "messages"
+  | "flows_per_tenant"
+  | "connectors_per_tenant"
+
 /** The nouns with a repository. */
 export interface RecordTypes {
   readonly organisations: Organisation
@@ -113,6 +126,8 @@ export interface RecordTypes {
   readonly apiKeys: ApiKey
   readonly roles: Role
   readonly users: User
+  readonly teams: Team
+  readonly projects: Project
   readonly secrets: Secret
   readonly secretVersions: SecretVersion
   readonly workflows: Workflow
@@ -152,8 +167,11 @@ export interface Tx extends Repositories, Deploying {
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
   /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */
   readonly usableAddresses: (addresses: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, Unavailable>
-  /** Messages of notifications that left, or will leave, the application since the full hour. */
-  readonly messagesOfHour: Effect.Effect<number, Unavailable>
+  /**
+   * How much of what its plan limits the organisation's account has, over all its organisations. Of what each organisation or
+   * customer may have as much: the most that one has.
+   */
+  readonly countOfAccount: (stock: AccountStock) => Effect.Effect<number, Unavailable>
   /** Lets a run that waits go on; `false` if it has ended. Locks it, so that it cannot end before the transaction does. */
   readonly wakeRun: (id: ExecutionId) => Effect.Effect<boolean, Unavailable>
   /** Makes finished deliveries due again, the oldest first, each a fixed time after the one before. */
@@ -168,9 +186,13 @@ export interface Tx extends Repositories, Deploying {
   /** Replaces the reply that is stored under the same key. */
   readonly replaceReply: (reply: StoredReply) => Effect.Effect<void, Unavailable>
   readonly deleteReply: (key: string) => Effect.Effect<void, Unavailable>
+  /** Runs the body, in this transaction, on the records of another organisation. */
+  readonly within: <A, E>(organisation: OrganisationId, body: Effect.Effect<A, E>) => Effect.Effect<A, E | Unavailable>
   /** Takes a lock on the key, within the organisation, until the transaction ends. */
   readonly lockKey: (key: string) => Effect.Effect<void, Unavailable>
-  /** The same without waiting: `false` when another transaction has the lock. */
+  /** The same, within the organisation's account. */
+  readonly lockKeyOfAccount: (key: string) => Effect.Effect<void, Unavailable>
+  /** As `lockKey`, without waiting: `false` when another transaction has the lock. */
   readonly tryLockKey: (key: string) => Effect.Effect<boolean, Unavailable>
 }
 

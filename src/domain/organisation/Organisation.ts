@@ -1,6 +1,6 @@
 /** Organisations, which own all other records, and their workspaces. Contract: organisation record. */
 import { DateTime, Option, Schema } from "effect"
-import { Forbidden } from "../Failure.js"
+import { Conflict, Forbidden } from "../Failure.js"
 import { OrganisationId, SpaceId } from "../Ids.js"
 import { PlanName } from "./Plan.js"
 import { changeable, generatedValue, hidden, optional, recordOf, required } from "../Record.js"
@@ -11,9 +11,11 @@ import { slugOf, Slug } from "../Slug.js"
 export const OrganisationStatus = Schema.Literal("active", "suspended")
 export type OrganisationStatus = typeof OrganisationStatus.Type
 
-const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+/** The name of an organisation, or of a group within it. */
+export const OrganisationName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
 
-const TimeZone = Schema.String.pipe(
+/** A time zone of the IANA. */
+export const TimeZone = Schema.String.pipe(
   Schema.filter((name) => Option.isSome(DateTime.zoneMakeNamed(name)) || "is not a time zone such as Europe/Berlin")
 )
 
@@ -25,7 +27,7 @@ const Settings = Schema.Struct({
 /** An organisation: its record, body and view. Times are RFC 3339. */
 export const Organisation = recordOf("Organisation", {
   id: generatedValue(OrganisationId, Schema.String),
-  name: changeable(optional(Schema.String, "", Name)),
+  name: changeable(optional(Schema.String, "", OrganisationName)),
   slug: generatedValue(Schema.String),
   parentId: generatedValue(Schema.NullOr(OrganisationId), Schema.NullOr(Schema.String)),
   timezone: changeable(optional(Schema.String, "", TimeZone)),
@@ -79,7 +81,7 @@ export type UpdateOrganisation = typeof Organisation.Update.Type
 export const Workspace = recordOf("Workspace", {
   id: generatedValue(SpaceId, Schema.String),
   organisationId: generatedValue(OrganisationId, Schema.String),
-  name: required(Schema.String, Name),
+  name: required(Schema.String, OrganisationName),
   slug: optional(Schema.String, undefined, Slug),
   callbackSecret: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
   callbackSecretBefore: hidden(Schema.NullOr(Schema.Uint8ArrayFromSelf)),
@@ -94,6 +96,12 @@ export type CreateWorkspace = typeof Workspace.Create.Type
 export type UpdateWorkspace = typeof Workspace.Update.Type
 
 // --- Organisations ---
+
+/**
+ * The organisation whose plan limits this one: its parent, or itself. It, and all whose parent it is, are one account: what
+ * they use together counts.
+ */
+export const accountOf = ({ id, parentId }: Pick<Organisation, "id" | "parentId">): OrganisationId => parentId ?? id
 
 /** Whether the organisation's keys may write code; one with a parent needs the setting. */
 export const canEditCode = ({ parentId, settings }: Pick<Organisation, "parentId" | "settings">): boolean =>
@@ -115,22 +123,34 @@ export const changedOrganisation = (before: Organisation, input: UpdateOrganisat
 
 const forbidden = (path: string, message: string) => new Forbidden({ code: "FORBIDDEN", path, message })
 
+/** What only the parent decides. */
+const boundsOf = (organisation: Organisation) =>
+  [
+    ["status", organisation.status],
+    ["settings.codeEditing", canEditCode(organisation)]
+  ] as const
+
 /**
- * The refusal of a change by the organisation's own keys. With a parent, it cannot change its plan, status or code
- * editing. Only the operator can give the plan without limits, by making it `defaultPlan`, the plan of new organisations.
+ * The refusal of a change. An organisation with a parent has its parent's plan, and only the parent, `by` whose keys it is
+ * changed then, decides about its status and code editing. Only the operator can give the plan without limits, by making it
+ * `defaultPlan`, the plan of new organisations.
  */
-export const ownChangeRefusal = (
+export const changeRefusal = (
   before: Organisation,
   after: Organisation,
+  by: Pick<Organisation, "id" | "status">,
   defaultPlan: PlanName
-): Forbidden | undefined => {
-  if (before.parentId !== null) {
-    const bounds = [
-      ["plan", before.plan, after.plan],
-      ["status", before.status, after.status],
-      ["settings.codeEditing", canEditCode(before), canEditCode(after)]
-    ] as const
-    const changed = bounds.find(([, old, now]) => old !== now)
+): Forbidden | Conflict | undefined => {
+  if (before.parentId !== null && after.plan !== before.plan)
+    return forbidden("plan", "plan of an organisation with a parent is that of its parent")
+  if (before.parentId === by.id && after.status !== before.status && by.status !== "active")
+    return new Conflict({
+      code: "CONFLICT",
+      message: "its parent is suspended, and so is it until the parent is active"
+    })
+  if (before.parentId !== null && by.id === before.id) {
+    const own = boundsOf(before)
+    const changed = boundsOf(after).find(([, value], i) => value !== own[i]?.[1])
     if (changed !== undefined)
       return forbidden(changed[0], `${changed[0]} of an organisation with a parent cannot be changed by its own keys`)
   }

@@ -8,6 +8,7 @@ import type { Principal } from "../../actors/management/Caller.js"
 import { Addresses } from "../../actors/ports/organisation/Addresses.js"
 import { type Failure, Unauthorized, Forbidden } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
+import { accountOf } from "../../domain/organisation/Organisation.js"
 import { plans } from "../../domain/organisation/Plan.js"
 import type { LazyRequest, RecognisedCaller, RequestHead } from "../Wire.js"
 import {
@@ -82,6 +83,7 @@ const principalOf = (
   bounds: caller.bounds,
   starter: caller.starter,
   organisationId: organisation.id,
+  accountId: accountOf(organisation),
   spaceId,
   organisation,
   plan: plans[organisation.plan],

@@ -147,6 +147,7 @@ export const make = Effect.gen(function* () {
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>
     limits.admit({
       organisationId: caller.organisationId,
+      accountId: caller.accountId,
       callerId: caller.id,
       caller: caller.bounds.rateLimit,
       plan: caller.plan.apiCallsPerMinute

@@ -36,11 +36,10 @@ export const makeCarriedEvents = () => {
     /** Events on their way, and events that wait for a slot. */
     size: () => carried.size + arrived.reduce((sum, { length }) => sum + length, 0),
     carriedCount: () => carried.size,
-    /** Adds those of other nodes too, so that none of their organisations exceeds its limit. */
-    countByOrganisation: (underWay: ReadonlyMap<OrganisationId, number>): ReadonlyMap<OrganisationId, number> => {
+    /** Adds those of other nodes too, so that none of their accounts exceeds its limit. */
+    countByAccount: (underWay: ReadonlyMap<OrganisationId, number>): ReadonlyMap<OrganisationId, number> => {
       const counts = new Map(underWay)
-      const count = ({ organisationId }: LeasedEvent) =>
-        counts.set(organisationId, (counts.get(organisationId) ?? 0) + 1)
+      const count = ({ accountId }: LeasedEvent) => counts.set(accountId, (counts.get(accountId) ?? 0) + 1)
       for (const { event } of carried.values()) count(event)
       for (const events of arrived) for (const event of events) count(event)
       return counts

@@ -153,7 +153,7 @@ export const layer = ({ url }: JetStreamOptions) =>
         const current = state._tag === "Open" ? link : undefined
         const limit = current === undefined ? room : Math.min(room, mostCarried - carried.carriedCount())
         if (limit <= 0) return { ...nothing, events }
-        const taken = yield* queue.take(shards, limit, carried.countByOrganisation(underWay), taker)
+        const taken = yield* queue.take(shards, limit, carried.countByAccount(underWay), taker)
         if (current === undefined) {
           inHand.add(taken.events)
           return { ...taken, events: [...events, ...taken.events] }

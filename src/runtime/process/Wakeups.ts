@@ -24,7 +24,7 @@ export const layer = Layer.sync(Wakeups, () => {
   /** The number of signals of each class, and its value before the last read that found nothing of the class. */
   const signals: [number, number, number, number] = [0, 0, 0, 0]
   const emptyAt = [0, 0, 0, 0]
-  /** Organisations at their limit. Each has a run here, whose end removes it. */
+  /** Accounts at their limit. Each has a run here, whose end removes it. */
   const full = new Set<OrganisationId>()
   const hasQueued = (priority: EventPriority = 4) =>
     signals.some((count, i) => i < priority && count > (emptyAt[i] ?? 0))
@@ -38,12 +38,12 @@ export const layer = Layer.sync(Wakeups, () => {
       signals[priority - 1] = (signals[priority - 1] ?? 0) + 1
       queue.raise()
     },
-    signalSlot: (organisation) => {
-      const isAwaited = organisation !== undefined && full.delete(organisation)
+    signalSlot: (account) => {
+      const isAwaited = account !== undefined && full.delete(account)
       if (isAwaited || hasQueued()) queue.raise()
     },
-    awaitSlotsOf: (organisations) => {
-      for (const organisation of organisations) full.add(organisation)
+    awaitSlotsOf: (accounts) => {
+      for (const account of accounts) full.add(account)
     },
     hasQueued,
     queuedSignals: () => [...signals],

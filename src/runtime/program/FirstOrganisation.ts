@@ -1,10 +1,10 @@
 /** Creates the first organisation of an installation, with its workspace, roles, environments and an API key. */
-import { DateTime, Effect, Redacted } from "effect"
+import { DateTime, Effect, type Redacted } from "effect"
+import { makeOrganisationSetup, fullAccess } from "../../actors/management/organisation/OrganisationSetup.js"
 import { Computations } from "../../actors/ports/Computations.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
-import { Records, type Tx } from "../../actors/ports/Records.js"
-import { type ApiKey, keyPrefix } from "../../domain/access/ApiKey.js"
+import { Records } from "../../actors/ports/Records.js"
 import {
   type Author,
   contentText,
@@ -15,11 +15,8 @@ import {
 } from "../../domain/workflow/WorkflowChanges.js"
 import type { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import { builtinEnvironment } from "../../domain/organisation/Environment.js"
 import { newCustomer } from "../../domain/organisation/Customer.js"
-import { newWorkspace } from "../../domain/organisation/Organisation.js"
-import { builtinRoles } from "../../domain/access/Person.js"
-import { allPermissions, toMatrix } from "../../domain/access/Permission.js"
+import type { Organisation } from "../../domain/organisation/Organisation.js"
 import type { PlanName } from "../../domain/organisation/Plan.js"
 import { slugOf } from "../../domain/Slug.js"
 import { OperatorError } from "../process/OperatorError.js"
@@ -30,8 +27,6 @@ export interface FirstOrganisation {
   /** A key with full access to the organisation. Shown once, stored as a hash. */
   readonly apiKey: Redacted.Redacted
 }
-
-const secretLength = 43
 
 /** The source of the example workflow of a new installation. */
 const exampleSource = `/** Greets, and remembers how often it has greeted. */
@@ -50,92 +45,29 @@ const author = (organisationId: OrganisationId, spaceId: SpaceId, now: string): 
   now
 })
 
-const insertEnvironments = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
-  Effect.forEach(
-    ["test", "live"] as const,
-    (slug) => tx.environments.insert(builtinEnvironment(organisationId, identifiers.next("env"), slug, now)),
-    { discard: true }
-  )
-
-const insertRoles = (tx: Tx, organisationId: OrganisationId, now: string, identifiers: Identifiers["Type"]) =>
-  Effect.forEach(
-    builtinRoles,
-    ({ name, permissions }) =>
-      tx.roles.insert({
-        id: identifiers.next("role"),
-        organisationId,
-        name,
-        builtin: true,
-        parent: null,
-        permissions,
-        createdAt: now,
-        updatedAt: now,
-        version: 1
-      }),
-    { discard: true }
-  )
-
 /** Creates an organisation with its first workspace and a Full access Live key. Fails if the name is taken. */
 export const makeFirstOrganisation = Effect.fn("First.make")(function* (name: string, plan: PlanName) {
   const records = yield* Records
   const identifiers = yield* Identifiers
-  const digests = yield* Digests
+  const setup = yield* makeOrganisationSetup
   const now = DateTime.formatIso(yield* DateTime.now)
-  const organisationId = identifiers.next("org")
-  const spaceId = identifiers.next("spc")
-  const text = `${keyPrefix("live")}${identifiers.token(secretLength)}`
-  const key: ApiKey = {
-    id: identifiers.next("key"),
-    organisationId,
-    spaceId,
-    name: "First key",
-    hash: digests.keyHash(text),
-    hashBefore: null,
-    beforeUntil: null,
-    prefix: keyPrefix("live"),
-    last4: text.slice(-4),
-    mode: "live",
-    preset: "full_access",
-    permissions: toMatrix(new Set(allPermissions)),
-    customersMode: "all",
-    customerIds: [],
-    hmacSecret: null,
-    resourceScope: [],
-    allowedIps: [],
-    rateLimit: null,
-    expiresAt: null,
-    revokedAt: null,
-    lastUsedAt: null,
-    rotatedAt: null,
-    rotatedBy: null,
-    createdBy: "bootstrap",
+  const organisation: Organisation = {
+    id: identifiers.next("org"),
+    name,
+    slug: slugOf(name),
+    parentId: null,
+    timezone: "UTC",
+    plan,
+    status: "active",
+    defaultEnvironment: "live",
+    settings: { codeEditing: true, dlqAutoReplay: false },
     createdAt: now,
     updatedAt: now,
     version: 1
   }
+  const { key, text } = setup.firstKey(organisation, "bootstrap", fullAccess)
   yield* records
-    .transact(organisationId, (tx) =>
-      Effect.gen(function* () {
-        yield* tx.organisations.insert({
-          id: organisationId,
-          name,
-          slug: slugOf(name),
-          parentId: null,
-          timezone: "UTC",
-          plan,
-          status: "active",
-          defaultEnvironment: "live",
-          settings: { codeEditing: true, dlqAutoReplay: false },
-          createdAt: now,
-          updatedAt: now,
-          version: 1
-        })
-        yield* tx.workspaces.insert(newWorkspace(organisationId, spaceId, { name: "Main", slug: "main" }, now))
-        yield* insertRoles(tx, organisationId, now, identifiers)
-        yield* insertEnvironments(tx, organisationId, now, identifiers)
-        yield* tx.apiKeys.insert(key)
-      })
-    )
+    .transact(organisation.id, (tx) => setup.insert(tx, organisation, key))
     .pipe(
       Effect.catchTag(
         "AlreadyExists",
@@ -146,7 +78,7 @@ export const makeFirstOrganisation = Effect.fn("First.make")(function* (name: st
         ({ reason }) => new OperatorError({ message: `The organisation could not be made: ${reason}.` })
       )
     )
-  return { organisationId, spaceId, apiKey: Redacted.make(text) } satisfies FirstOrganisation
+  return { organisationId: organisation.id, spaceId: key.spaceId, apiKey: text } satisfies FirstOrganisation
 })
 
 export interface Example {

@@ -22,6 +22,7 @@ import { Customers } from "../../actors/management/organisation/Customers.js"
 import { Environments } from "../../actors/management/organisation/Environments.js"
 import { Installations } from "../../actors/management/organisation/Installations.js"
 import { Notifications } from "../../actors/management/organisation/Notifications.js"
+import { Groups } from "../../actors/management/organisation/Groups.js"
 import { Organisations } from "../../actors/management/organisation/Organisations.js"
 import { Quotas } from "../../actors/management/organisation/Quotas.js"
 import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
@@ -43,7 +44,7 @@ import { Workflows } from "../../actors/management/workflow/Workflows.js"
 import { Settings } from "../configuration/Config.js"
 
 const organisations = Layer.unwrapEffect(
-  Effect.map(Settings, ({ defaultPlan }) => Organisations.Default({ defaultPlan }))
+  Effect.map(Settings, ({ defaultPlan }) => Layer.provideMerge(Organisations.Default({ defaultPlan }), Groups.Default))
 )
 
 /** The use cases of management, one layer for each noun. */

@@ -62,15 +62,16 @@ export const checkKeyPlan = Effect.fnUntraced(function* (
   { plan: { apiKeysPerCustomer, organisationKeys } }: Principal,
   { customerIds, customersMode }: KeyCustomers
 ): Effect.fn.Return<void, Failure> {
-  // The lock serialises creations in one organisation, so that the count is exact.
-  yield* tx.lockKey("api_keys")
-  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: maxCountedKeys })
+  // The locks serialise creations, so that the counts are exact.
+  yield* tx.lockKeyOfAccount("api_keys")
   if (customersMode === "all") {
-    const used = keys.filter((key) => key.customersMode === "all").length
-    if (organisationKeys !== null && used >= organisationKeys)
+    if (organisationKeys === null) return
+    const used = yield* tx.countOfAccount("organisation_api_keys")
+    if (used >= organisationKeys)
       return yield* new PlanLimitReached({ dimension: "organisation_api_keys", limit: organisationKeys, used })
     return
   }
+  const keys = yield* tx.apiKeys.list({ where: { revokedAt: null }, limit: maxCountedKeys })
   for (const id of customerIds) {
     yield* checkCustomerLimit(tx, id, "api_keys_per_customer")
     const used = keys.filter((key) => key.customerIds.includes(id)).length

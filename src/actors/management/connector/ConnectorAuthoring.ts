@@ -21,7 +21,7 @@ import { currentTimestamp } from "../Timestamp.js"
 const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Effect.fn.Return<void, Failure> {
   const limit = plan.connectorsPerTenant
   if (limit === null) return
-  yield* tx.lockKey("connectors_per_tenant")
+  yield* tx.lockKeyOfAccount("connectors_per_tenant")
   const used = yield* tx.connectors.count({ deletedAt: null })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
 })

@@ -56,14 +56,14 @@ const storedStatus = (status: InstallationStatus | undefined): ReadonlyArray<Ins
 
 /**
  * Fails if the plan does not allow one more active installation. One that lacks a connection counts, too, because it
- * becomes active with the connection. Exact, because a lock serialises creations in one organisation.
+ * becomes active with the connection. Exact, because a lock serialises creations in one account.
  */
 const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal, customerId: CustomerId) {
   yield* checkCustomerLimit(tx, customerId, "active_integrations")
   const limit = plan.activeIntegrations
   if (limit === null) return
-  yield* tx.lockKey("active_integrations")
-  const used = yield* tx.installations.count({ status: "active" })
+  yield* tx.lockKeyOfAccount("active_integrations")
+  const used = yield* tx.countOfAccount("active_integrations")
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "active_integrations", limit, used })
 })
 

@@ -50,7 +50,7 @@ const noTarget = (channel: Notification["channel"]) =>
 const hourMillis = 3_600_000
 
 const tooManyMessages = Effect.fnUntraced(function* (tx: Tx, plan: PlanName): Effect.fn.Return<never, Failure> {
-  const used = yield* tx.messagesOfHour
+  const used = yield* tx.countOfAccount("messages")
   const now = yield* Clock.currentTimeMillis
   const resetAt = (Math.floor(now / hourMillis) + 1) * (hourMillis / 1_000)
   return yield* new QuotaExceeded({
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
       if (channel !== "in_app" && targetUrls(channel, targets).length === 0)
         return yield* invalid("channel", "NO_TARGET", noTarget(channel))
       // Serial, so that requests at the same time do not exceed the limit together.
-      yield* tx.lockKey("messages of notifications")
+      yield* tx.lockKeyOfAccount("messages of notifications")
       const messages = channel === "in_app" ? 0 : targetUrls(channel, targets).length
       if (!(yield* hasRoomFor(tx, context.caller.organisation.plan, messages)))
         return yield* tooManyMessages(tx, context.caller.organisation.plan)

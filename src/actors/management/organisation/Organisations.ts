@@ -1,86 +1,72 @@
-/** Use cases of the caller's own organisation: read it, and change its settings, plan and status. Contract: organisation record. */
-import { Effect } from "effect"
-import { Conflict, type Detail, type Failure, NotFound, refuseWith } from "../../../domain/Failure.js"
+/**
+ * Use cases of the caller's organisation and of those whose parent it is: create one, read them, and change their settings,
+ * plan and status. Contract: organisation record.
+ */
+import { Effect, Redacted } from "effect"
+import { Conflict, type Detail, type Failure, PlanLimitReached, refuseWith } from "../../../domain/Failure.js"
+import {
+  childOrganisation,
+  childrenPerOrganisation,
+  type CreateInOrganisation,
+  parentRefusal
+} from "../../../domain/organisation/NewOrganisation.js"
 import {
   changedOrganisation,
+  changeRefusal,
   Organisation,
   organisationView,
-  ownChangeRefusal,
   type UpdateOrganisation
 } from "../../../domain/organisation/Organisation.js"
 import { type Plan, type PlanName, plans } from "../../../domain/organisation/Plan.js"
-import type { Tx } from "../../ports/Records.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import type { AccountStock, Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
+import { checkKeyPlan, makeApiKeyChecks } from "../access/ApiKeyChecks.js"
 import { findEnvironment } from "./EnvironmentRecords.js"
 import { type PageRequest, Pages } from "../Pages.js"
+import { Groups } from "./Groups.js"
+import { makeOrganisationSetup } from "./OrganisationSetup.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { findReached } from "../ReachedRecord.js"
 
+/** The caller's organisation, or one whose parent that is: no other can be seen. */
 const find = (tx: Tx, caller: Principal, id: string, lock = false): Effect.Effect<Organisation, Failure> => {
   const where = { id: id as Organisation["id"] } // unchecked text from the request
-  if (id !== caller.organisationId) return new NotFound({ what: "organisation" })
   return findReached(tx.organisations, caller, "organisation", where, lock)
 }
 
-/** The records that a plan limits, with their counts. `key`: the lock that serialises their creation. */
+/** The records that a plan limits. `key`: the lock that serialises their creation. */
 const stocks: ReadonlyArray<{
-  readonly dimension: string
+  readonly stock: Exclude<AccountStock, "messages">
   readonly key: string
   readonly limit: (plan: Plan) => number | null
-  readonly count: (tx: Tx) => Effect.Effect<number, Failure>
 }> = [
-  {
-    dimension: "flows_per_tenant",
-    key: "flows_per_tenant",
-    limit: (plan) => plan.flowsPerTenant,
-    // Of the owner that has most: each customer, and the organisation itself, has as many.
-    count: (tx) =>
-      Effect.map(tx.workflows.countBy("customerId", { deletedAt: null, status: ["draft", "published"] }), (byOwner) =>
-        Math.max(0, ...byOwner.values())
-      )
-  },
-  {
-    dimension: "connectors_per_tenant",
-    key: "connectors_per_tenant",
-    limit: (plan) => plan.connectorsPerTenant,
-    count: (tx) => tx.connectors.count({ deletedAt: null })
-  },
-  {
-    dimension: "active_integrations",
-    key: "active_integrations",
-    limit: (plan) => plan.activeIntegrations,
-    count: (tx) => tx.installations.count({ status: "active" })
-  },
-  {
-    dimension: "triggers",
-    key: "triggers",
-    limit: (plan) => plan.triggers,
-    count: (tx) => tx.triggers.count({ deletedAt: null })
-  },
-  {
-    dimension: "organisation_api_keys",
-    key: "api_keys",
-    limit: (plan) => plan.organisationKeys,
-    count: (tx) => tx.apiKeys.count({ revokedAt: null, customersMode: "all" })
-  }
+  { stock: "flows_per_tenant", key: "flows_per_tenant", limit: (plan) => plan.flowsPerTenant },
+  { stock: "connectors_per_tenant", key: "connectors_per_tenant", limit: (plan) => plan.connectorsPerTenant },
+  { stock: "active_integrations", key: "active_integrations", limit: (plan) => plan.activeIntegrations },
+  { stock: "triggers", key: "triggers", limit: (plan) => plan.triggers },
+  { stock: "organisation_api_keys", key: "api_keys", limit: (plan) => plan.organisationKeys }
 ]
 
-/** Fails if more is in use than the plan allows. Exact, because creations wait for the locks until the change commits. */
+/**
+ * Fails if the account uses more than the plan allows. Exact, because creations wait for the locks until the change
+ * commits.
+ */
 const checkStocks = Effect.fnUntraced(function* (tx: Tx, name: PlanName): Effect.fn.Return<void, Failure> {
   const details: Array<Detail> = []
-  for (const { count, dimension, key, limit } of stocks) {
+  for (const { key, limit, stock } of stocks) {
     const most = limit(plans[name])
     if (most === null) continue
-    yield* tx.lockKey(key)
-    const used = yield* count(tx)
+    yield* tx.lockKeyOfAccount(key)
+    const used = yield* tx.countOfAccount(stock)
     if (used > most)
       details.push({
         path: "plan",
-        code: dimension,
-        message: `${name} allows ${most} of ${dimension}; ${used} are in use`
+        code: stock,
+        message: `${name} allows ${most} of ${stock}; ${used} are in use`
       })
   }
   const [first] = details
@@ -92,6 +78,10 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
   Effect.gen(function* () {
     const { change, read } = yield* Changes
     const pages = yield* Pages
+    const identifiers = yield* Identifiers
+    const { addTeams } = yield* Groups
+    const setup = yield* makeOrganisationSetup
+    const { checkWithinCaller } = yield* makeApiKeyChecks
 
     const update = Effect.fnUntraced(function* (
       tx: Tx,
@@ -104,9 +94,9 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       yield* checkVersion(context, input.version, before.version)
       const changes = yield* pickChanges(Organisation.Update, input, organisationView(before))
       const after = changedOrganisation(before, changes, now)
-      yield* refuseWith(ownChangeRefusal(before, after, defaultPlan))
+      yield* refuseWith(changeRefusal(before, after, context.caller.organisation, defaultPlan))
       if (after.defaultEnvironment !== before.defaultEnvironment)
-        yield* findEnvironment(tx, context.caller, after.defaultEnvironment, "defaultEnvironment")
+        yield* tx.within(after.id, findEnvironment(tx, context.caller, after.defaultEnvironment, "defaultEnvironment"))
       if (after.plan !== before.plan) yield* checkStocks(tx, after.plan)
       yield* tx.organisations.update(after)
       return {
@@ -118,12 +108,41 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       }
     })
 
+    /** Creates an organisation whose parent is the caller's, and its first key with what the caller has at most. */
+    const create = Effect.fnUntraced(function* (
+      tx: Tx,
+      context: CallContext,
+      input: CreateInOrganisation,
+      now: string
+    ) {
+      const { caller } = context
+      const parent = yield* find(tx, caller, caller.organisationId, true)
+      yield* refuseWith(parentRefusal(parent, input.parentId))
+      const used = yield* tx.organisations.count({ parentId: parent.id })
+      if (used >= childrenPerOrganisation)
+        return yield* new PlanLimitReached({ dimension: "organisations", limit: childrenPerOrganisation, used })
+      const organisation = childOrganisation(parent, identifiers.next("org"), input, now)
+      const { key, text } = setup.firstKey(organisation, caller.id, caller.bounds)
+      yield* checkWithinCaller(caller, key)
+      yield* checkKeyPlan(tx, caller, key)
+      yield* tx.within(
+        organisation.id,
+        Effect.zipRight(setup.insert(tx, organisation, key), addTeams(tx, organisation.id, input.teams ?? [], now))
+      )
+      const view = organisationView(organisation)
+      return {
+        value: { ...view, spaceId: key.spaceId, apiKeyId: key.id, apiKey: Redacted.value(text) },
+        resource: { id: organisation.id, name: organisation.name },
+        after: view
+      }
+    })
+
     return {
-      /** The caller's own organisation, as a list. */
+      /** The caller's organisation, and those whose parent it is. */
       list: (context: CallContext, params: PageRequest) =>
-        read(context, (tx) =>
-          pages.views(tx.organisations, params, { where: { id: context.caller.organisationId } }, organisationView)
-        ),
+        read(context, (tx) => pages.views(tx.organisations, params, { searchIn: ["name", "slug"] }, organisationView)),
+      create: (context: CallContext, input: CreateInOrganisation) =>
+        Effect.flatMap(currentTimestamp, (now) => change(context, (tx) => create(tx, context, input, now))),
       get: (context: CallContext, id: string) =>
         Effect.map(
           read(context, (tx) => find(tx, context.caller, id)),

@@ -1,6 +1,6 @@
 /** Use cases of quotas: what an organisation or a customer uses of its limits, and the totals of days. Contract: quota. */
 import { nounOf } from "../../../domain/access/CallerKind.js"
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect, Record as Records, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { type Customer, customerCeiling } from "../../../domain/organisation/Customer.js"
 import { InvalidRequest, type Unavailable } from "../../../domain/Failure.js"
@@ -51,8 +51,6 @@ const dateOf = (millis: number) => new Date(millis).toISOString().slice(0, 10)
 
 type Count = (tx: Tx, subject: Subject) => Effect.Effect<number, Unavailable>
 
-const ofCustomer = ({ customer }: Subject) => (customer === null ? {} : { customerId: customer.id })
-
 /** Storage is counted for organisations only, and keys of customers for customers only. */
 const dimensionsOf = ({ customer }: Subject): ReadonlyArray<Dimension> =>
   // The keys of the table.
@@ -94,44 +92,49 @@ const make = Effect.gen(function* () {
   const reads = yield* UsageReads
   const storage = yield* StorageUsage
 
-  /** The starts of the day. Without a limit nothing is counted at once: then it is the hourly count. */
-  const countEvents: Count = (_tx, { caller, customer, now }) =>
-    customer === null && caller.plan.eventsPerDay === null
-      ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
-      : reads.granted(
-          caller.organisationId,
-          customer === null ? "starts" : `starts|${customer.id}`,
-          windowStart("day", now)
-        )
-
-  /** How the use of each dimension is counted. */
-  const counts: { readonly [D in Dimension]: Count } = {
-    events_per_day: countEvents,
-    active_integrations: (tx, subject) => tx.installations.count({ ...ofCustomer(subject), status: "active" }),
-    flows_per_tenant: (tx, subject) =>
-      // Each customer has as many as the organisation itself.
-      tx.workflows.count({
-        customerId: subject.customer?.id ?? null,
-        deletedAt: null,
-        status: ["draft", "published"]
-      }),
-    api_calls_per_minute: (_tx, { caller, customer, now }) =>
-      reads.granted(
-        caller.organisationId,
-        customer === null ? "plan" : `calls|${customer.id}`,
-        windowStart("minute", now)
-      ),
-    triggers: (tx, subject) => tx.triggers.count({ ...ofCustomer(subject), deletedAt: null }),
+  /** What is metered, outside of transactions of the organisation: the counters are those of its account. */
+  const metered = {
+    // Without a limit nothing is counted at once: then it is the hourly count.
+    events_per_day: ({ caller, customer, now }) =>
+      customer === null && caller.plan.eventsPerDay === null
+        ? Effect.map(reads.days(caller.organisationId, dateOf(now), dateOf(now)), ([day]) => day?.events ?? 0)
+        : reads.granted(
+            caller.accountId,
+            customer === null ? "starts" : `starts|${customer.id}`,
+            windowStart("day", now)
+          ),
+    api_calls_per_minute: ({ caller, customer, now }) =>
+      customer === null
+        ? reads.granted(caller.accountId, "plan", windowStart("minute", now))
+        : reads.granted(caller.organisationId, `calls|${customer.id}`, windowStart("minute", now)),
     // No part of the service has agents or language models yet, so none are used.
     agent_sessions_per_day: () => Effect.succeed(0),
     llm_tokens_per_day: () => Effect.succeed(0),
-    connectors_per_tenant: (tx, subject) =>
+    storage_mb: ({ caller, customer }) =>
+      customer === null ? Effect.map(storage.megabytes(caller.accountId), Math.floor) : Effect.succeed(0)
+  } satisfies { readonly [D in Dimension]?: (subject: Subject) => Effect.Effect<number, Unavailable> }
+
+  /** What is stored. */
+  const stored: { readonly [D in Exclude<Dimension, keyof typeof metered>]: Count } = {
+    active_integrations: (tx, { customer }) =>
+      customer === null
+        ? tx.countOfAccount("active_integrations")
+        : tx.installations.count({ customerId: customer.id, status: "active" }),
+    flows_per_tenant: (tx, { customer }) =>
+      // Each customer has as many as the organisation itself.
+      tx.workflows.count({ customerId: customer?.id ?? null, deletedAt: null, status: ["draft", "published"] }),
+    triggers: (tx, { customer }) =>
+      customer === null
+        ? tx.countOfAccount("triggers")
+        : tx.triggers.count({ customerId: customer.id, deletedAt: null }),
+    connectors_per_tenant: (tx, { customer }) =>
       Effect.map(
-        tx.connections.countBy("connector", { ...ofCustomer(subject), status: liveStatuses }),
+        tx.connections.countBy("connector", {
+          ...(customer === null ? {} : { customerId: customer.id }),
+          status: liveStatuses
+        }),
         ({ size }) => size
       ),
-    storage_mb: (_tx, { caller, customer }) =>
-      customer === null ? Effect.map(storage.megabytes(caller.organisationId), Math.floor) : Effect.succeed(0),
     api_keys_per_customer: (tx, { customer }) =>
       Effect.map(
         tx.apiKeys.list({ where: { revokedAt: null, customersMode: "subset" }, limit: 10_000 }),
@@ -139,25 +142,29 @@ const make = Effect.gen(function* () {
       )
   }
 
-  const usesOf = (tx: Tx, subject: Subject) =>
-    Effect.forEach(dimensionsOf(subject), (dimension) => {
-      const { caller, customer, now } = subject
+  const usesOf = Effect.fnUntraced(function* (context: CallContext, subject: Subject) {
+    const { caller, customer, now } = subject
+    const used: { readonly [D in Dimension]: number } = {
+      ...(yield* read(context, (tx) => Effect.all(Records.map(stored, (count) => count(tx, subject))))),
+      ...(yield* Effect.all(Records.map(metered, (count) => count(subject))))
+    }
+    return dimensionsOf(subject).map((dimension) => {
       const limit = customer === null ? planCeiling(caller.plan, dimension) : customerCeiling(customer, dimension)
-      return Effect.map(counts[dimension](tx, subject), (used) =>
-        quotaUse(dimension, customer === null ? "organisation" : "customer", used, limit, now)
-      )
+      return quotaUse(dimension, customer === null ? "organisation" : "customer", used[dimension], limit, now)
     })
+  })
 
   return {
     /** The quotas of the organisation, or of the customer that the request names. */
     usage: (context: CallContext, { customer_id }: { readonly customer_id?: string | undefined }) =>
-      read(context, (tx) =>
-        Effect.flatMap(subjectOf(tx, context.caller, customer_id), (subject) => usesOf(tx, subject))
+      Effect.flatMap(
+        read(context, (tx) => subjectOf(tx, context.caller, customer_id)),
+        (subject) => usesOf(context, subject)
       ),
     summary: Effect.fnUntraced(function* (context: CallContext) {
       const { caller } = context
       const now = yield* Clock.currentTimeMillis
-      const uses = yield* read(context, (tx) => usesOf(tx, { caller, customer: null, now }))
+      const uses = yield* usesOf(context, { caller, customer: null, now })
       const highest = highestUse(uses)
       const start = windowStart("day", now)
       return {
@@ -165,7 +172,7 @@ const make = Effect.gen(function* () {
         status: statusOf(highest?.percent ?? 0),
         highest,
         period: { from: new Date(start).toISOString(), to: new Date(start + dayMillis).toISOString() },
-        byCustomer: yield* reads.topCustomers(caller.organisationId, start)
+        byCustomer: yield* reads.topCustomers(caller, start)
       }
     }),
     /** The totals of up to 92 days; by default the last 30. `dimension`: only days on which it was used. */

@@ -16,11 +16,11 @@ const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const storage = yield* StorageUsage
 
-  const checkStorage = ({ organisationId, plan }: Principal): Effect.Effect<void, PlanLimitReached | Unavailable> => {
+  const checkStorage = ({ accountId, plan }: Principal): Effect.Effect<void, PlanLimitReached | Unavailable> => {
     const limit = plan.storageMb
     return limit === null
       ? Effect.void
-      : Effect.flatMap(storage.megabytes(organisationId), (used) =>
+      : Effect.flatMap(storage.megabytes(accountId), (used) =>
           used < limit ? Effect.void : new PlanLimitReached({ dimension: "storage_mb", limit, used: Math.floor(used) })
         )
   }
@@ -31,7 +31,7 @@ const make = Effect.gen(function* () {
   })
 
   const countedWithin = <E>(ceilings: StartCeilings, start: Effect.Effect<StartResult, E>) =>
-    ceilings.organisation === null && ceilings.customer === null
+    ceilings.account === null && ceilings.customer === null
       ? start
       : Effect.flatMap(limits.takeStart(ceilings), ({ giveBack }) =>
           start.pipe(
@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
         )
 
   /**
-   * Starts a run if the day's quota allows it, and if the organisation does not store more than its plan allows. A start
+   * Starts a run if the day's quota allows it, and if the account does not store more than its plan allows. A start
    * that fails or repeats an earlier one does not count.
    */
   const countStart = <E>(
@@ -50,7 +50,7 @@ const make = Effect.gen(function* () {
     customer: Pick<Customer, "id"> | null,
     start: Effect.Effect<StartResult, E>
   ) => {
-    const ceilings = { organisationId: caller.organisationId, organisation: caller.plan.eventsPerDay }
+    const ceilings = { accountId: caller.accountId, account: caller.plan.eventsPerDay }
     const counted =
       customer === null
         ? countedWithin({ ...ceilings, customerId: null, customer: null }, start)

@@ -11,6 +11,7 @@ import { type Principal, runReach } from "../Caller.js"
 export const startBy = (caller: Principal) =>
   ({
     retention: caller.plan.retentionDays,
+    accountId: caller.accountId,
     concurrentRuns: caller.plan.concurrentRuns,
     priority: 1,
     reach: runReach(caller),

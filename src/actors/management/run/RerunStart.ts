@@ -151,6 +151,7 @@ export const makeRerunStart = Effect.gen(function* () {
       runnable,
       environment: view.environment,
       retention,
+      accountId: caller.accountId,
       concurrentRuns: caller.plan.concurrentRuns,
       priority: rerunPriority(view.priority),
       input,

@@ -57,8 +57,8 @@ export const checkTriggerLimit = Effect.fnUntraced(function* (
   customerId: CustomerId | null
 ): Effect.fn.Return<void, Failure> {
   if (limit !== null) {
-    yield* tx.lockKey("triggers")
-    const used = yield* tx.triggers.count({ deletedAt: null })
+    yield* tx.lockKeyOfAccount("triggers")
+    const used = yield* tx.countOfAccount("triggers")
     if (used >= limit) return yield* new PlanLimitReached({ dimension: "triggers", limit, used })
   }
   if (customerId !== null) yield* checkCustomerLimit(tx, customerId, "triggers")

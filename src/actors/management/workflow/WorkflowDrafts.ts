@@ -88,7 +88,7 @@ const checkPlan = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, Failure> {
   if (limit === null) return
   // The lock serialises creations in one organisation, so that the count is exact.
-  yield* tx.lockKey("flows_per_tenant")
+  yield* tx.lockKeyOfAccount("flows_per_tenant")
   const used = yield* tx.workflows.count({ customerId: owner, deletedAt: null, status: ["draft", "published"] })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
 })

@@ -18,7 +18,9 @@ export interface QueuedEvent {
 export interface EventAllowance {
   /** When the day began, Unix milliseconds. */
   readonly day: number
-  readonly organisationLimit: number | null
+  /** The organisation whose starts its plan counts. */
+  readonly accountId: OrganisationId
+  readonly accountLimit: number | null
   readonly customerId: CustomerId | null
   /** The limit of its customer; `null`: none of its own. */
   readonly customerLimit: number | null

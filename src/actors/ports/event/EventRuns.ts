@@ -8,15 +8,15 @@ import type { LeasedEvent } from "../run/StartQueue.js"
 export class EventRuns extends Context.Tag("svc/EventRuns")<
   EventRuns,
   {
-    /** Has this node ask for a place of the organisation, if it has none free: call it before `reserve`. */
-    readonly makeRoom: (organisation: OrganisationId, concurrentRuns: number | null) => Effect.Effect<void>
+    /** Has this node ask for a place of the account, if it has none free: call it before `reserve`. */
+    readonly makeRoom: (account: OrganisationId, concurrentRuns: number | null) => Effect.Effect<void>
     /**
-     * Reserves a slot for a run of the organisation; `undefined` when the node has none left, or the organisation runs as
+     * Reserves a slot for a run of the account; `undefined` when the node has none left, or the account runs as
      * many as `concurrentRuns` allows. `wasQueued`: its event waited in the start queue. The caller launches the run or
      * releases the slot.
      */
     readonly reserve: (
-      organisation: OrganisationId,
+      account: OrganisationId,
       concurrentRuns: number | null,
       wasQueued: boolean
     ) => ExecutionId | undefined

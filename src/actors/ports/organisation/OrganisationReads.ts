@@ -5,7 +5,7 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import type { Organisation } from "../../../domain/organisation/Organisation.js"
 
 /** The members of an organisation on which a start depends. They may be a second old. */
-export type KnownOrganisation = Pick<Organisation, "id" | "plan" | "status" | "settings">
+export type KnownOrganisation = Pick<Organisation, "id" | "parentId" | "plan" | "status" | "settings">
 
 export class OrganisationReads extends Context.Tag("svc/OrganisationReads")<
   OrganisationReads,

@@ -1,6 +1,6 @@
 /**
- * How many calls a caller, its organisation and a customer may make in a calendar minute, and how many runs an organisation
- * and a customer may start in a day (both UTC): exactly that many.
+ * How many calls a caller, its account and a customer may make in a calendar minute, and how many runs an account and a
+ * customer may start in a day (both UTC): exactly that many.
  */
 import { type Effect, Context } from "effect"
 import type { QuotaExceeded, RateLimited, Unavailable } from "../../../domain/Failure.js"
@@ -15,6 +15,8 @@ export interface Admission {
 
 export interface Ceilings {
   readonly organisationId: OrganisationId
+  /** The organisation whose calls the plan counts. */
+  readonly accountId: OrganisationId
   readonly callerId: string
   /** Calls per minute; `null` for no ceiling. */
   readonly caller: number | null
@@ -23,8 +25,9 @@ export interface Ceilings {
 
 /** Starts per day; `null` for no ceiling. */
 export interface StartCeilings {
-  readonly organisationId: OrganisationId
-  readonly organisation: number | null
+  /** The organisation whose starts the plan counts. */
+  readonly accountId: OrganisationId
+  readonly account: number | null
   readonly customerId: CustomerId | null
   readonly customer: number | null
 }

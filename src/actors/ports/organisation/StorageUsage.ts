@@ -1,5 +1,5 @@
 /**
- * How much organisations store: executions, events, blobs, state, and what workflows store with `svc.db`. Counted every
+ * How much accounts store: executions, events, blobs, state, and what workflows store with `svc.db`. Counted every
  * hour where a plan limits it.
  */
 import { Context, type Effect } from "effect"
@@ -10,6 +10,6 @@ export class StorageUsage extends Context.Tag("svc/StorageUsage")<
   StorageUsage,
   {
     /** Megabytes by the last count; 0 before the first. */
-    readonly megabytes: (organisation: OrganisationId) => Effect.Effect<number, Unavailable>
+    readonly megabytes: (account: OrganisationId) => Effect.Effect<number, Unavailable>
   }
 >() {}

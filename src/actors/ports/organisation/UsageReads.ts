@@ -15,7 +15,7 @@ export class UsageReads extends Context.Tag("svc/UsageReads")<
     ) => Effect.Effect<number, Unavailable>
     /** The customers with the most counted starts of the day, at most 20. */
     readonly topCustomers: (
-      organisation: OrganisationId,
+      of: { readonly organisationId: OrganisationId; readonly accountId: OrganisationId },
       start: number
     ) => Effect.Effect<ReadonlyArray<{ readonly customerId: CustomerId; readonly used: number }>, Unavailable>
     /** Days with any use, from and to inclusive, as `2026-11-21`. Events and executions are counted every hour. */

@@ -16,7 +16,9 @@ export interface StartRequest {
   readonly runnable: Runnable
   readonly environment: string
   readonly retention: RetentionClass
-  /** Concurrent runs that the organisation's plan allows; `null`: any number. Applies to Instant runs here. */
+  /** The organisation whose plan counts the run. */
+  readonly accountId: OrganisationId
+  /** Concurrent runs that the plan allows; `null`: any number. Applies to Instant runs here. */
   readonly concurrentRuns: number | null
   readonly priority: 1 | 2 | 3 | 4
   readonly input: Json

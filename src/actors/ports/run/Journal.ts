@@ -30,6 +30,8 @@ export interface RunRecord extends RunOrigin {
   readonly ceilingMillis: number
   /** The first run of a chain of resumed ones; idempotency keys and seeds derive from it. */
   readonly rootId: ExecutionId
+  /** The organisation whose plan counts the run, if that is not the run's own. */
+  readonly accountId?: OrganisationId
   /** Hash of the code; also for drafts, whose version is `null`. */
   readonly contentHash: string
   readonly callbackUrl: string | null
@@ -54,6 +56,10 @@ export interface RunRecord extends RunOrigin {
 
 /** How long a finished run is kept, in days: the first partition key of its record. */
 export type RetentionClass = 7 | 30 | 365
+
+/** The organisation whose plan counts the run. */
+export const accountOfRun = ({ organisationId, record }: Pick<OpenRun, "organisationId" | "record">): OrganisationId =>
+  record.accountId ?? organisationId
 
 /** The row of a run that has not ended. Times are Unix milliseconds. */
 export interface OpenRun extends RunHead {

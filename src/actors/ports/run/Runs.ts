@@ -8,6 +8,8 @@ import type { JournalUnavailable, OpenRun } from "./Journal.js"
 export interface DueRun {
   readonly id: ExecutionId
   readonly organisationId: OrganisationId
+  /** The organisation whose plan counts it. */
+  readonly accountId: OrganisationId
   /** Deaths of its process while it computed, since its journal last grew: 0 for one that wrote something. */
   readonly activations: number
 }

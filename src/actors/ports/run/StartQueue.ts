@@ -1,6 +1,7 @@
 /**
  * The start queue: runs and events that wait for a free slot of a node. Rows leave it in fair order: the classes P1 to P4
- * share the starts 8:4:2:1, the organisations of a class share them equally, and so do the customers of an organisation.
+ * share the starts 8:4:2:1, the accounts of a class share them equally, and so do the organisations of an account and
+ * the customers of an organisation.
  */
 import { Context, Duration, type Effect } from "effect"
 import type { PlaceTaker } from "../organisation/PlaceHoldings.js"
@@ -15,6 +16,8 @@ export const eventLease = Duration.seconds(10)
 export interface LeasedEvent {
   readonly id: EventId
   readonly organisationId: OrganisationId
+  /** The organisation whose plan counts its run. */
+  readonly accountId: OrganisationId
   readonly priority: EventPriority
   readonly shard: number
   /** How often the event was leased. The statement that settles it must find the queue row with this number. */
@@ -43,8 +46,8 @@ export interface TakenWork {
   readonly runs: ReadonlyArray<OpenRun>
   readonly events: ReadonlyArray<LeasedEvent>
   /**
-   * Organisations of which at least one has now reached its plan's limit of concurrent runs, so that rows of it were
-   * skipped. Empty: none has.
+   * Accounts of which at least one has now reached its plan's limit of concurrent runs, so that rows of it were skipped.
+   * Empty: none has.
    */
   readonly passedOver: ReadonlyArray<OrganisationId>
   /**
@@ -60,8 +63,8 @@ export class StartQueue extends Context.Tag("svc/StartQueue")<
     /** This process, as the holder of leases. A restarted process has another name. */
     readonly node: string
     /**
-     * Takes up to `slots` rows of these shards in fair order: starts runs and leases events. No organisation exceeds its
-     * plan's concurrent runs. `underWay`: runs and events that this node drives already, by organisation. `taker`: the
+     * Takes up to `slots` rows of these shards in fair order: starts runs and leases events. No account exceeds its
+     * plan's concurrent runs. `underWay`: runs and events that this node drives already, by account. `taker`: the
      * node's seat in a cluster, which then holds places for all of these; `null` for a lone node.
      */
     readonly take: (

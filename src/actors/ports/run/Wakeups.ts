@@ -17,11 +17,12 @@ export class Wakeups extends Context.Tag("svc/Wakeups")<
     readonly noteQueued: (priority: EventPriority, shard: number) => void
     /**
      * Called when a slot for a run became free, or a run waits for its calls: wakes as well, if something may wait.
-     * `organisation`: whose run left the slot; what the organisation's limit kept in the start queue is then looked for.
+     * `account`: the organisation whose plan counted the run that left the slot; what its limit kept in the start queue is
+     * then looked for.
      */
-    readonly signalSlot: (organisation?: OrganisationId) => void
-    /** Rows of these organisations may wait until one of their slots becomes free. */
-    readonly awaitSlotsOf: (organisations: ReadonlyArray<OrganisationId>) => void
+    readonly signalSlot: (account?: OrganisationId) => void
+    /** Rows of these accounts may wait until one of their slots becomes free. */
+    readonly awaitSlotsOf: (accounts: ReadonlyArray<OrganisationId>) => void
     /** Whether something of this class or an earlier one may wait in the start queue. Without a class, of any. */
     readonly hasQueued: (priority?: EventPriority) => boolean
     /** The numbers of signals so far: taken before the start queue is read. */

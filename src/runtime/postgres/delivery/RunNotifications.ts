@@ -1,7 +1,7 @@
 /**
  * The port `RunNotifications`: the notification of a run, its deliveries and the journal row of its call are one
- * transaction, which only the owner of the run makes. An organisation's are counted one after the other, so that its limits
- * are exact.
+ * transaction, which only the owner of the run makes. Those of an account are counted one after the other, so that its
+ * limits are exact.
  */
 import { Effect, Layer } from "effect"
 import { Fenced } from "../../../actors/ports/run/Journal.js"
@@ -14,14 +14,15 @@ import { journal } from "../journal/FlushTables.js"
 import { encodeEntry } from "../journal/JournalRow.js"
 import { countOf } from "../record/Table.js"
 
-/** Locks the run `$1`, then the notifications of the organisation `$3`, like those that the API creates. */
+/** Locks the run `$1`, then the notifications of the account of `$3`, like those that the API creates. */
 const lockSql = `WITH owned AS MATERIALIZED (${selectOwned("$1", "$2")})
-  SELECT pg_advisory_xact_lock(hashtextextended($3 || 'messages of notifications', 3))::text FROM owned`
+  SELECT pg_advisory_xact_lock(hashtextextended(svc_account($3) || 'messages of notifications', 3))::text FROM owned`
 const insertEntry = journal.insert("$1", () => false)
 
-const ofHour = "FROM notifications WHERE org = $1 AND created_at >= date_trunc('hour', now())"
-const messagesSql = `SELECT COALESCE(sum(targets), 0)::int AS n ${ofHour} AND channel <> 'in_app'`
-const inAppSql = `SELECT count(*)::int AS n ${ofHour} AND channel = 'in_app'`
+const ofHour = "created_at >= date_trunc('hour', now())"
+const messagesSql = `SELECT COALESCE(sum(targets), 0)::int AS n FROM notifications
+  WHERE org IN (SELECT svc_members(svc_account($1))) AND ${ofHour} AND channel <> 'in_app'`
+const inAppSql = `SELECT count(*)::int AS n FROM notifications WHERE org = $1 AND ${ofHour} AND channel = 'in_app'`
 
 export const layer = Layer.effect(
   RunNotifications,

@@ -7,7 +7,6 @@ import {
   type OverReason,
   type QuotaReason
 } from "../../../actors/ports/event/HeldEvents.js"
-import type { EventAllowance } from "../../../actors/ports/event/EventJournal.js"
 import { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { notSetAside } from "../FailedJobs.js"
 import { dueSql, takeFound } from "../LeasedWork.js"
@@ -114,7 +113,7 @@ const expireSql = `
 const decodeValue = rowDecoder("events", { value: OrganisationId })
 const decodeDecided = rowDecoder("events", { id: EventId, runs: Schema.Boolean })
 
-const unlimited: EventAllowance = { day: 0, organisationLimit: null, customerId: null, customerLimit: null, units: 1 }
+const unlimited = { day: 0, accountLimit: null, customerId: null, customerLimit: null, units: 1 }
 
 export const layer = Layer.effect(
   HeldEvents,
@@ -136,8 +135,12 @@ export const layer = Layer.effect(
           )
         ),
       release: (organisation, events) => {
-        const rows = events.map(({ allowance = unlimited, id }, nth) => allowanceRow(id, organisation, nth, allowance))
-        const counters = events.flatMap(({ allowance = unlimited }) => countersOf(organisation, allowance))
+        const counted = events.map(({ allowance, id }) => ({
+          id,
+          allowance: allowance ?? { ...unlimited, accountId: organisation }
+        }))
+        const rows = counted.map(({ allowance, id }, nth) => allowanceRow(id, nth, allowance))
+        const counters = counted.flatMap(({ allowance }) => countersOf(allowance))
         return sql.unsafe(openCountersSql, [JSON.stringify(counters)]).pipe(
           Effect.zipRight(sql.unsafe(releaseSql, [JSON.stringify(rows)])),
           Effect.map((found) => {

@@ -136,7 +136,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const openMissing = (event: EventChange) => {
         const allowance = event.receives?.allowance
         if (allowance === undefined) return undefined
-        const missing = countersOf(event.organisationId, allowance).filter(
+        const missing = countersOf(allowance).filter(
           ({ bucket, day, org }) => openCounters.get(`${org}|${bucket}`) !== day
         )
         if (missing.length === 0) return undefined

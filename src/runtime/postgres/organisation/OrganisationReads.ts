@@ -7,7 +7,7 @@ import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { firstRow } from "../database/DatabaseUnavailable.js"
 
-const decode = rowDecoder("organisations", Organisation.stored.pick("id", "plan", "status", "settings"))
+const decode = rowDecoder("organisations", Organisation.stored.pick("id", "parentId", "plan", "status", "settings"))
 
 export const layer = Layer.effect(
   OrganisationReads,
@@ -17,7 +17,13 @@ export const layer = Layer.effect(
 
     return OrganisationReads.of({
       find: (id) =>
-        cache.find(id, firstRow(sql`SELECT id, plan, status, settings FROM organisations WHERE id = ${id}`, decode))
+        cache.find(
+          id,
+          firstRow(
+            sql`SELECT id, parent_id AS "parentId", plan, status, settings FROM organisations WHERE id = ${id}`,
+            decode
+          )
+        )
     })
   })
 )

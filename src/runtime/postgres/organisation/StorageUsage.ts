@@ -20,16 +20,14 @@ export const layer = Layer.effect(
     const cache = yield* makeReadCache<ReturnType<typeof decode>>({ organisationOf: (_, { org }) => org })
 
     return StorageUsage.of({
-      megabytes: (org) =>
+      megabytes: (account) =>
         Effect.map(
           cache.get(
-            org,
-            Effect.map(
-              firstRow(
-                sql`SELECT org, (bytes + workspace_bytes)::float8 AS bytes FROM storage_usage WHERE org = ${org}`,
-                decode
-              ),
-              (found) => found ?? { org, bytes: 0 }
+            account,
+            firstRow(
+              sql`SELECT ${account} AS org, COALESCE(sum(bytes + workspace_bytes), 0)::float8 AS bytes FROM storage_usage
+                WHERE org IN (SELECT svc_members(${account}))`,
+              decode
             )
           ),
           (found) => (found?.bytes ?? 0) / bytesPerMegabyte

@@ -25,11 +25,12 @@ const reads = Layer.effect(
           Effect.map(countOf),
           Effect.mapError(databaseUnavailable)
         ),
-      topCustomers: (organisation, start) =>
+      topCustomers: ({ accountId, organisationId }, start) =>
         recordsOf(
-          sql`SELECT substr(bucket, 8) AS "customerId", granted AS used FROM rate_windows
-          WHERE org = ${organisation} AND bucket LIKE 'starts|%' AND minute = ${new Date(start)}
-          ORDER BY granted DESC, bucket LIMIT 20`,
+          sql`SELECT c.id AS "customerId", w.granted AS used FROM rate_windows w
+          JOIN customers c ON c.id = substr(w.bucket, 8) AND c.org = ${organisationId}
+          WHERE w.org = ${accountId} AND w.bucket LIKE 'starts|%' AND w.minute = ${new Date(start)}
+          ORDER BY w.granted DESC, w.bucket LIMIT 20`,
           decodeTop
         ),
       days: (organisation, from, to) =>

@@ -22,12 +22,12 @@ const announceSql = `
     FROM rate_windows w JOIN organisations o ON o.id = w.org JOIN plan p ON p.plan = o.plan, today
     WHERE w.bucket LIKE 'starts%' AND w.bucket = 'starts' AND w.minute = today.day
     UNION ALL
-    SELECT w.org, c.id, 'events_per_day', w.granted, COALESCE((c.limits->>'events_per_day')::float8, p."eventsPerDay")
-    FROM rate_windows w JOIN customers c ON c.id = substr(w.bucket, 8) AND c.org = w.org LEFT JOIN plan p ON p.plan = c.plan, today
+    SELECT c.org, c.id, 'events_per_day', w.granted, COALESCE((c.limits->>'events_per_day')::float8, p."eventsPerDay")
+    FROM rate_windows w JOIN customers c ON c.id = substr(w.bucket, 8) LEFT JOIN plan p ON p.plan = c.plan, today
     WHERE w.bucket LIKE 'starts%' AND w.bucket <> 'starts' AND w.minute = today.day
     UNION ALL
-    SELECT s.org, NULL, 'storage_mb', floor((s.bytes + s.workspace_bytes) / ${bytesPerMegabyte}.0), p."storageMb"
-    FROM storage_usage s JOIN organisations o ON o.id = s.org JOIN plan p ON p.plan = o.plan
+    SELECT COALESCE(o.parent_id, o.id), NULL, 'storage_mb', floor(sum(s.bytes + s.workspace_bytes) / ${bytesPerMegabyte}.0), p."storageMb"
+    FROM storage_usage s JOIN organisations o ON o.id = s.org JOIN plan p ON p.plan = o.plan GROUP BY 1, o.plan, p."storageMb"
   ), reached AS (
     SELECT u.*, t.type FROM used u JOIN (VALUES ('quota.warning', ${warnAt}), ('quota.exceeded', 1.0)) AS t (type, part)
       ON u.most IS NOT NULL AND u.used >= u.most * t.part

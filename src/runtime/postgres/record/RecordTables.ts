@@ -7,6 +7,7 @@ import { Connection, CredentialRecord } from "../../../domain/connection/Connect
 import { ConnectSession } from "../../../domain/connection/ConnectSession.js"
 import { Customer } from "../../../domain/organisation/Customer.js"
 import { Environment } from "../../../domain/organisation/Environment.js"
+import { Project, Team } from "../../../domain/organisation/Group.js"
 import { Installation } from "../../../domain/organisation/Installation.js"
 import { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
 import { Role, User } from "../../../domain/access/Person.js"
@@ -28,7 +29,9 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
   environments: tableOf("environments", Environment.stored),
   apiKeys: tableOf("api_keys", ApiKey.stored, { json: ["permissions", "resourceScope"] }),
   roles: tableOf("roles", Role.stored, { json: ["permissions"] }),
-  users: tableOf("users", User.stored, { json: ["customerIds", "teams"] }),
+  users: tableOf("users", User.stored, { json: ["customerIds"] }),
+  teams: tableOf("teams", Team.stored),
+  projects: tableOf("projects", Project.stored),
   secrets: tableOf("secrets", Secret.stored),
   secretVersions: tableOf("secret_versions", SecretVersion, {
     key: ["secretId", "number"],

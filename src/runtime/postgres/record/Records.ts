@@ -6,6 +6,7 @@ import type { Sql } from "../database/Sql.js"
 import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer, Record, Schema } from "effect"
 import {
+  type AccountStock,
   type ReadSelection,
   Records,
   type Repositories,
@@ -61,12 +62,8 @@ const usableAddresses = (sql: Sql, addresses: ReadonlyArray<string>) =>
         Effect.catchAll(readError)
       )
 
-const messagesOfHour = (sql: Sql) =>
-  sql`SELECT COALESCE(sum(targets), 0)::int AS n FROM notifications
-    WHERE created_at >= date_trunc('hour', now()) AND channel <> 'in_app'`.pipe(
-    Effect.map(countOf),
-    Effect.catchAll(readError)
-  )
+const countOfAccount = (sql: Sql, stock: AccountStock) =>
+  sql`SELECT svc_account_use(${stock}) AS n`.pipe(Effect.map(countOf), Effect.catchAll(readError))
 
 const wakeRun = (sql: Sql, id: ExecutionId) =>
   sql`UPDATE runs SET wake_at = ${sql.literal(wokenAt)} WHERE id = ${id} AND status = 'running' RETURNING 1`.pipe(
@@ -93,13 +90,31 @@ const resendDeliveries = (sql: Sql, { endpointId, from, limit, perSecond, status
     Effect.catchAll(readError)
   )
 
+const setOrganisation = (sql: Sql, organisation: string) =>
+  Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, readError)
+
+const decodeSetting = rowDecoder("organisations", { organisation: Schema.String })
+
+/** A body that fails rolls the transaction back, whatever its organisation is by then. */
+const within =
+  (sql: Sql): Tx["within"] =>
+  (organisation, body) =>
+    Effect.gen(function* () {
+      const rows = yield* Effect.catchAll(sql`SELECT current_setting('svc.org') AS organisation`, readError)
+      yield* setOrganisation(sql, organisation)
+      const value = yield* body
+      for (const row of rows) yield* setOrganisation(sql, decodeSetting(row).organisation)
+      return value
+    })
+
 /** All that a transaction can read and write. */
 const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   // Each repository is of its table's record, which a mapping over the tables cannot say.
   ...(Record.map(tables as {}, (table: Table<unknown>) => makeRepository(sql, table)) as unknown as Repositories),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
-  messagesOfHour: messagesOfHour(sql),
+  countOfAccount: (stock) => countOfAccount(sql, stock),
+  within: within(sql),
   wakeRun: (id) => wakeRun(sql, id),
   resendDeliveries: (selection) => resendDeliveries(sql, selection),
   audit: (entry) =>
@@ -140,12 +155,7 @@ export const layer = Layer.effect(
         recordWrites(
           commits,
           organisation,
-          sql.withTransaction(
-            Effect.zipRight(
-              Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, databaseUnavailable),
-              body(tx)
-            )
-          )
+          sql.withTransaction(Effect.zipRight(setOrganisation(sql, organisation), body(tx)))
         ).pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, databaseUnavailable))
     })
   })

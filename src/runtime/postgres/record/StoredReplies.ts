@@ -41,7 +41,7 @@ export const makeReplies = (sql: Sql): Pick<Tx, "saveReply" | "findReply" | "rep
 }
 
 /** Locks of keys, held until the transaction ends. */
-export const makeKeyLocks = (sql: Sql): Pick<Tx, "lockKey" | "tryLockKey"> => {
+export const makeKeyLocks = (sql: Sql): Pick<Tx, "lockKey" | "lockKeyOfAccount" | "tryLockKey"> => {
   const tryLockKey = (key: string) =>
     sql`SELECT pg_try_advisory_xact_lock(hashtextextended(current_setting('svc.org') || ${key}, 1)) AS held`.pipe(
       Effect.map(([row]) => row?.["held"] === true),
@@ -54,5 +54,11 @@ export const makeKeyLocks = (sql: Sql): Pick<Tx, "lockKey" | "tryLockKey"> => {
       Effect.catchAll(readError)
     )
 
-  return { lockKey, tryLockKey }
+  const lockKeyOfAccount = (key: string) =>
+    sql`SELECT pg_advisory_xact_lock(hashtextextended(svc_account(current_setting('svc.org')) || ${key}, 3))`.pipe(
+      Effect.asVoid,
+      Effect.catchAll(readError)
+    )
+
+  return { lockKey, lockKeyOfAccount, tryLockKey }
 }

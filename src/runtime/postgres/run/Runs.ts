@@ -138,7 +138,7 @@ export const layer = Layer.effect(
       // Not decoded, since one run that cannot be read would keep the others from going on.
       return yield* castRows<DueRun>(
         sql.unsafe(
-          `SELECT id, org AS "organisationId", CASE WHEN ${hasGrown} THEN 0 ELSE activations END AS activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
+          `SELECT id, org AS "organisationId", COALESCE(record->>'accountId', org) AS "accountId", CASE WHEN ${hasGrown} THEN 0 ELSE activations END AS activations FROM runs WHERE ${dueCondition} ORDER BY wake_at LIMIT $4`,
           [shards, active, engines, limit]
         )
       )

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { randomUUID } from "node:crypto"
-import { type OpenRun } from "../../../actors/ports/run/Journal.js"
+import { accountOfRun, type OpenRun } from "../../../actors/ports/run/Journal.js"
 import { type LeasedEvent, StartQueue } from "../../../actors/ports/run/StartQueue.js"
 import type { PlaceTaker } from "../../../actors/ports/organisation/PlaceHoldings.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
@@ -24,6 +24,7 @@ type TakenRow = OpenRun & {
   readonly firstWaiting: EventPriority | null
   readonly eventId: EventId | null
   readonly eventOrganisation: OrganisationId
+  readonly eventAccount: OrganisationId
   readonly eventPriority: LeasedEvent["priority"]
   readonly eventShard: number
   readonly claims: number
@@ -34,11 +35,9 @@ type TakenRow = OpenRun & {
 const takeSql = (
   isInCluster: boolean
 ) => `SELECT ${selectOpen("(t.run)")}, t.event AS "eventId", t.org AS "eventOrganisation",
-    t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane, t.found IS NULL AS "isNone", w.first AS "firstWaiting"
+    svc_account(t.org) AS "eventAccount", t.priority AS "eventPriority", t.shard AS "eventShard", t.claims, t.lane, t.found IS NULL AS "isNone", w.first AS "firstWaiting"
   FROM (SELECT min(c.priority) AS first FROM queue_classes c CROSS JOIN (SELECT ARRAY(
-      SELECT b.org FROM unnest($4::text[], $5::int[]) AS b (org, n) JOIN organisations o ON o.id = b.org
-      JOIN unnest($6::text[], $7::int[]) AS l (plan, most) ON l.plan = o.plan WHERE b.n >= l.most
-      UNION ALL SELECT o.id FROM organisations o WHERE o.status <> 'active') AS orgs) AS filled
+      SELECT svc_full_organisations($4::text[], $5::int[], $6::text[], $7::int[])) AS orgs) AS filled
     WHERE EXISTS (SELECT FROM svc_waiting_organisations(c.priority, filled.orgs, '', 1))) w
   LEFT JOIN LATERAL (SELECT *, true AS found FROM svc_take_queued${isInCluster ? "_in_cluster" : ""}(
     $1::int[], $2, $3, interval '${kind.lease.seconds} seconds', $4::text[], $5::int[], $6::text[], $7::int[]${
@@ -50,7 +49,7 @@ const takeInClusterSql = takeSql(true)
 const adoptSql = `UPDATE start_queue w SET claimed_by = $3, claimed_until = ${leaseEnd(kind)}
   FROM unnest($1::text[], $2::int[]) AS m (id, claims)
   WHERE w.id = m.id AND w.claims = m.claims AND w.claimed_by IS NOT NULL
-  RETURNING w.id, w.org AS "organisationId", ${kind.columns}`
+  RETURNING w.id, w.org AS "organisationId", svc_account(w.org) AS "accountId", ${kind.columns}`
 
 /**
  * Waits for no lock: a row that a flush deletes meanwhile keeps its lease, which the next renewal extends if the row is
@@ -114,6 +113,7 @@ export const layer = Layer.effect(
       let hasPassedOver = false
       for (const {
         claims,
+        eventAccount,
         eventId,
         eventOrganisation,
         eventPriority,
@@ -128,6 +128,7 @@ export const layer = Layer.effect(
           events.push({
             id: eventId,
             organisationId: eventOrganisation,
+            accountId: eventAccount,
             priority: eventPriority,
             shard: eventShard,
             claims,
@@ -136,7 +137,7 @@ export const layer = Layer.effect(
         else if (run.id !== null) runs.push(run)
         else hasPassedOver = true
       }
-      const taken = new Set([...runs, ...events].map(({ organisationId }) => organisationId))
+      const taken = new Set([...runs.map(accountOfRun), ...events.map(({ accountId }) => accountId)])
       return {
         runs,
         events,
