@@ -62,21 +62,22 @@ const make = Effect.gen(function* () {
     return !isUsedUp && events.length === size && count + beyond.size === size
   })
 
-  const releaseAll = Effect.fnUntraced(function* (id: OrganisationId, reason: QuotaReason) {
-    const blocked = new Set<CustomerId>()
-    let size = probeSize
-    while (yield* releaseBatch(id, reason, blocked, size)) size = batchSize
-  })
-
-  const releaseWithinQuota = Effect.gen(function* () {
-    for (const reason of reasons) {
-      const organisations = yield* held.organisations(reason)
-      yield* jobs.each(
-        organisations.map((id) => ({ id, organisationId: id })),
-        ({ id }) => releaseAll(id, reason)
+  /** A batch of each organisation in turn: those of an account share one quota. */
+  const releaseInTurn = Effect.fnUntraced(function* (reason: QuotaReason) {
+    const organisations = yield* held.organisations(reason)
+    let open = organisations.map((id) => ({ id, organisationId: id, blocked: new Set<CustomerId>(), size: probeSize }))
+    while (open.length > 0) {
+      const further: typeof open = []
+      yield* jobs.each(open, ({ blocked, id, organisationId, size }) =>
+        Effect.map(releaseBatch(id, reason, blocked, size), (hasMore) => {
+          if (hasMore) further.push({ id, organisationId, blocked, size: batchSize })
+        })
       )
+      open = further
     }
   })
+
+  const releaseWithinQuota = Effect.forEach(reasons, releaseInTurn, { discard: true })
 
   /** Settles all events of a reason, in batches. One that fails ends it: it would be found again at once. */
   const settleAll = (over: OverReason) =>
