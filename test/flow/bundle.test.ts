@@ -6,10 +6,15 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { crc32 } from "node:zlib"
 import { makeDocumentFiles } from "../../src/runtime/http/DocumentFiles.js"
+import { prepareData } from "../support/Service.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: false })
-beforeAll(() => world.start())
+beforeAll(async () => {
+  await prepareData(world.dataDir)
+  fs.rmSync(path.join(world.dataDir, "compiled"), { recursive: true })
+  await world.start()
+})
 afterAll(() => world.stop())
 
 const document = `openapi: 3.0.0

@@ -22,24 +22,27 @@ export interface Database {
 
 export class TestDatabase extends Context.Tag("test/TestDatabase")<TestDatabase, Database>() {}
 
+/** Creates a database as a copy of another one, to which nobody may be connected. */
+export const copyDatabase = async (template: string): Promise<Database> => {
+  const shared = inject("postgres")
+  const name = `svc_test_${process.pid}_${(sequence += 1)}`
+  await asAdmin(
+    shared.admin,
+    `CREATE DATABASE ${name} OWNER svc_owner TEMPLATE ${template} STRATEGY FILE_COPY`,
+    // CREATE DATABASE … TEMPLATE does not copy privileges on the database.
+    `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`,
+    `GRANT CONNECT ON DATABASE ${name} TO svc_writer, svc_app, svc_audit_reader`
+  )
+  return {
+    name,
+    urls: forEachRole((role) => Redacted.make(elsewhere(shared.urls[role], name))),
+    admin: Redacted.make(elsewhere(shared.admin, name))
+  }
+}
+
 /** Creates a fresh database. The end of the scope drops it, also with open connections. */
 export const freshDatabase = Effect.acquireRelease(
-  Effect.promise(async (): Promise<Database> => {
-    const shared = inject("postgres")
-    const name = `svc_test_${process.pid}_${(sequence += 1)}`
-    await asAdmin(
-      shared.admin,
-      `CREATE DATABASE ${name} OWNER svc_owner TEMPLATE svc STRATEGY FILE_COPY`,
-      // CREATE DATABASE … TEMPLATE does not copy privileges on the database.
-      `REVOKE ALL ON DATABASE ${name} FROM PUBLIC`,
-      `GRANT CONNECT ON DATABASE ${name} TO svc_writer, svc_app, svc_audit_reader`
-    )
-    return {
-      name,
-      urls: forEachRole((role) => Redacted.make(elsewhere(shared.urls[role], name))),
-      admin: Redacted.make(elsewhere(shared.admin, name))
-    }
-  }),
+  Effect.promise(() => copyDatabase("svc")),
   ({ name }) => dropDatabase(name)
 )
 

@@ -6,6 +6,7 @@
 import { Effect, Exit } from "effect"
 import { Faults, type FaultPoint } from "../../src/actors/ports/Faults.js"
 import { InPlace } from "../../src/actors/ports/InPlace.js"
+import type { KeepCompiled } from "../../src/runtime/program/CompiledCode.js"
 import { loadService, startService } from "../../src/runtime/program/Start.js"
 
 const [point, count] = (process.env["SVC_TEST_KILL"] ?? ":0").split(":")
@@ -20,9 +21,9 @@ const killAt = (passed: FaultPoint) =>
     if (left === 0) process.kill(process.pid, "SIGKILL")
   })
 
-export const main = (): void => {
+export const main = (keepCompiled?: KeepCompiled): void => {
   const fiber = Effect.runFork(
-    startService().pipe(
+    startService({ keepCompiled }).pipe(
       Effect.provideService(Faults, { at }),
       Effect.provideService(InPlace, process.env["SVC_TEST_ENCODED"] !== "1")
     )

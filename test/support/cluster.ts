@@ -1,16 +1,16 @@
 /** A cluster: several processes of the program on one fresh database, each with its own port. */
-import { Effect, Exit, Redacted, Scope } from "effect"
+import { Effect, Redacted } from "effect"
 import { assert } from "vitest"
 import { randomBytes } from "node:crypto"
 import { Client } from "pg"
 import type { FaultPoint } from "../../src/actors/ports/Faults.js"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { type Api, apiOf } from "./api.js"
-import { type Database, databaseUrl, dropWorkspaces, freshDatabase } from "./Database.js"
+import { copyDatabase, type Database, databaseUrl, dropDatabase, dropWorkspaces } from "./Database.js"
 import { eventually } from "./eventually.js"
 import { announce } from "./LogExpectations.js"
 import { assertSound } from "./proofs.js"
-import { makeDataDirectory, type Service, startService } from "./Service.js"
+import { makeDataDirectory, prepareCompiled, type Service, startService } from "./Service.js"
 
 export interface ClusterNode extends Service {
   readonly client: Api
@@ -65,18 +65,48 @@ export const beginRun = async ({ client }: ClusterNode, workflow: string, input:
   return answer.body.executionId
 }
 
-export const makeCluster = async (more: Readonly<Record<string, string>> = {}): Promise<TestCluster> => {
-  const scope = Effect.runSync(Scope.make())
-  const database = await Effect.runPromise(Scope.extend(freshDatabase, scope))
-  const { admin, name, urls } = database
+interface Bootstrapped {
+  readonly database: string
+  readonly apiKey: string
+  /** The variables that its secrets are in. */
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+const databasesOf = ({ urls }: Database): Readonly<Record<string, string>> => ({
+  SVC_DATABASE_URL_OWNER: Redacted.value(urls.owner),
+  SVC_DATABASE_URL_WRITER: Redacted.value(urls.writer),
+  SVC_DATABASE_URL_APP: Redacted.value(urls.app),
+  SVC_DATABASE_URL_AUDIT: Redacted.value(urls.auditReader)
+})
+
+/** The database that the clusters of this process copy: the command takes as long as a start. Postgres ends with it. */
+let bootstrapped: Promise<Bootstrapped> | undefined
+
+/** Creates the first organisation by the command, as an operator does. */
+const bootstrap = async (): Promise<Bootstrapped> => {
+  const database = await copyDatabase("svc")
   const { keyPepper, masterKeys } = generateSecrets(new Date())
+  const secrets = { SVC_MASTER_KEYS: masterKeys, SVC_KEY_PEPPER: keyPepper }
+  const place = makeDataDirectory()
+  const command = startService({
+    dataDir: place.dataDir,
+    env: { ...databasesOf(database), ...secrets, SVC_DEFAULT_PLAN: "unlimited" },
+    command: ["bootstrap", "--organisation", "Acme"]
+  })
+  await command.ended
+  place.remove()
+  const apiKey = /^(svk_live_\S+)$/m.exec(command.output())?.[1]
+  if (apiKey === undefined) throw new Error(command.output())
+  return { database: database.name, apiKey, secrets }
+}
+
+export const makeCluster = async (more: Readonly<Record<string, string>> = {}): Promise<TestCluster> => {
+  const { apiKey, database: template, secrets } = await (bootstrapped ??= bootstrap())
+  const database = await copyDatabase(template)
+  const { admin, name } = database
   const env = {
-    SVC_DATABASE_URL_OWNER: Redacted.value(urls.owner),
-    SVC_DATABASE_URL_WRITER: Redacted.value(urls.writer),
-    SVC_DATABASE_URL_APP: Redacted.value(urls.app),
-    SVC_DATABASE_URL_AUDIT: Redacted.value(urls.auditReader),
-    SVC_MASTER_KEYS: masterKeys,
-    SVC_KEY_PEPPER: keyPepper,
+    ...databasesOf(database),
+    ...secrets,
     SVC_CLUSTER_SECRET: randomBytes(32).toString("hex"),
     SVC_DEFAULT_PLAN: "unlimited",
     SVC_EGRESS_ALLOW: "127.0.0.1/32",
@@ -93,17 +123,14 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
     return made.dataDir
   }
 
-  const bootstrap = startService({ dataDir: directory(), env, command: ["bootstrap", "--organisation", "Acme"] })
-  await bootstrap.ended
-  const apiKey = /^(svk_live_\S+)$/m.exec(bootstrap.output())?.[1]
-  if (apiKey === undefined) throw new Error(bootstrap.output())
-
   const client = new Client({ connectionString: Redacted.value(database.admin) })
   await client.connect()
 
   const start: TestCluster["start"] = async ({ env: own = {}, hang, kill } = {}) => {
+    const dataDir = directory()
+    await prepareCompiled(dataDir)
     const service = startService({
-      dataDir: directory(),
+      dataDir,
       env: { ...env, SVC_ROLE: "all", ...own },
       ...(hang === undefined ? {} : { hang }),
       ...(kill === undefined ? {} : { kill })
@@ -158,7 +185,7 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
         await Promise.all([...alive].map(({ ended }) => ended))
         await client.end()
         await Effect.runPromise(dropWorkspaces(`${name}_ws`))
-        await Effect.runPromise(Scope.close(scope, Exit.void))
+        await Effect.runPromise(dropDatabase(name))
         for (const { remove } of directories) remove()
       }
     }
