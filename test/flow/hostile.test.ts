@@ -1,7 +1,6 @@
 /** A hostile workflow ends within its limits, delays no neighbour, and reaches nothing of the host. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { afterAll } from "vitest"
 import type { SandboxFailure } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import {
@@ -21,7 +20,6 @@ import { assertWithin, paced } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const hostile = { memoryBytes: 48 * 1024 * 1024, cpuPerStepMillis: 400 }
 /** For tests of memory: the time to fill it depends on the machine. */
@@ -77,7 +75,7 @@ const attack = Effect.fn(function* (body: string, allowed: typeof hostile) {
 })
 
 // No spare runner: a neighbour cannot move, so that the test measures the delay beside the attack.
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "a hostile workflow",
   (it) => {
     const ends = (name: string, body: string, expected: string | RegExp, allowed = hostile) =>

@@ -1,7 +1,6 @@
 /** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
 import { assert } from "@effect/vitest"
 import { Effect, Either, Fiber, Schedule } from "effect"
-import { afterAll } from "vitest"
 import { Computations, type ComputationName, type ComputationTable } from "../../src/actors/ports/Computations.js"
 import { OrganisationId } from "../../src/domain/Ids.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
@@ -14,7 +13,6 @@ import { assertWithin, paced } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const worker = bundleRunner("src/runtime/computing/worker/Worker.ts")
-afterAll(worker.remove)
 
 const organisation = (n: number) => OrganisationId.make(`org_01jd00000000000000000000${String(n).padStart(2, "0")}`)
 const [attacker, neighbour] = [organisation(1), organisation(2)]
@@ -45,7 +43,7 @@ const operations = (operationId: string, count: number): JsonObject => ({
   )
 })
 
-layer(computationsLayer({ workerPath: worker.path, onWorkers: (now) => (pids = now) }), {
+layer(computationsLayer({ workerPath: worker, onWorkers: (now) => (pids = now) }), {
   excludeTestServices: true
 })("a computation", (it) => {
   const endsAs = (

@@ -3,7 +3,6 @@ import { assert } from "@effect/vitest"
 import { createContext, runInContext } from "node:vm"
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
-import { afterAll } from "vitest"
 import { guest } from "../../src/domain/Limits.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { result } from "../support/guests.js"
@@ -28,9 +27,8 @@ const standard = new Set<string>(
 const newer = ["Iterator", "Float16Array", "InternalError"]
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "docs/javascript.md",
   (it) => {
     it.effect("names every global beyond the standard's, and none that does not exist", () =>

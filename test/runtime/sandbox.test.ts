@@ -1,6 +1,5 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { afterAll } from "vitest"
 import type { GuestEvent } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import {
@@ -22,9 +21,8 @@ import { bundleRunner } from "../support/sandboxRunner.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "sandbox",
   (it) => {
     describe("the same events give the same outputs", () => {

@@ -1,7 +1,6 @@
 /** An exception in a listener of the sandbox ends a runner, never the process; the guests of that runner are lost. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import type { Listener } from "../../src/runtime/jail/JailedProcess.js"
 import { effectSandbox, begin, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
@@ -9,7 +8,6 @@ import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const waiting = `return ["answered", await svc.state.get("k")]`
 const started = (pids: () => ReadonlyArray<number>) => pids()[0] ?? assert.fail("there is no runner")
@@ -22,7 +20,7 @@ const pool = () => {
     pids: () => []
   }
   const layer = sandboxLayer({
-    runnerPath: runner.path,
+    runnerPath: runner,
     runners: 1,
     onStarted: (pids) => {
       fault.pids = pids

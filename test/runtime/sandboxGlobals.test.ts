@@ -2,16 +2,14 @@ import { assert, describe } from "@effect/vitest"
 import { createHash, createHmac } from "node:crypto"
 import { runInThisContext } from "node:vm"
 import { Effect } from "effect"
-import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, calls, doneEvent, runToEnd, end, result, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "the globals of a workflow",
   (it) => {
     const alike = (name: string, body: string) =>

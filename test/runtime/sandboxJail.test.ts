@@ -117,14 +117,13 @@ describe("from inside a runner", () => {
 
 describe("the pool", () => {
   const runner = bundleRunner()
-  afterAll(runner.remove)
   for (const mode of ["userNamespace", "none"] as const) {
     it.effect(`runs workflows in the jail "${mode}" and says so`, () =>
       Effect.gen(function* () {
         const sandbox = yield* effectSandbox
         assert.strictEqual((yield* sandbox.jail).level, mode)
         assert.deepStrictEqual(yield* result("return 6 * 7"), 42)
-      }).pipe(Effect.provide(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false, jail: mode })))
+      }).pipe(Effect.provide(sandboxLayer({ runnerPath: runner, runners: 1, spare: false, jail: mode })))
     )
   }
   it.effect("refuses to start with a runner of another build", () =>
@@ -132,7 +131,7 @@ describe("the pool", () => {
       const stale = join(mkdtempSync(join(tmpdir(), "svc-stale-")), "runner.js")
       writeFileSync(
         stale,
-        readFileSync(runner.path, "utf8").replace("is not available while the workflow loads", "is missing")
+        readFileSync(runner, "utf8").replace("is not available while the workflow loads", "is missing")
       )
       const exit = yield* Effect.exit(Layer.build(sandboxLayer({ runnerPath: stale, runners: 1, jail: "none" })))
       assert(Exit.isFailure(exit))
@@ -155,7 +154,7 @@ describe("when the service is killed", () => {
       import { Sandbox } from "${process.cwd()}/src/actors/ports/run/Sandbox.js"
       import { layer } from "${process.cwd()}/src/runtime/sandbox/Pool.js"
       let pids = () => []
-      const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner.path)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, startsAll: true, onStarted: (started) => { pids = started } }))
+      const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, startsAll: true, onStarted: (started) => { pids = started } }))
       const script = 'globalThis.__workflow = async () => { const a = "a".repeat(2 ** 22); return a.indexOf("a".repeat(2 ** 21) + "b") }'
       const limits = { memoryBytes: 134217728, cpuPerStepMillis: 60000 }
       await runtime.runPromise(Effect.map(Sandbox, (sandbox) => void sandbox.start({ key: "a:b", script }, limits, [{ t: "start", now: 1, seed: [1, 2, 3, 4], ctx: {} }], () => {})))
@@ -184,7 +183,6 @@ describe("when the service is killed", () => {
     const until = performance.now() + 5000
     while (all.some(alive) && performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
     assert.deepStrictEqual(all.filter(alive), [])
-    runner.remove()
     rmSync(directory, { recursive: true })
   })
 })

@@ -1,7 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { readFileSync } from "node:fs"
 import { Effect, Fiber } from "effect"
-import { afterAll } from "vitest"
 import type { GuestEvent, GuestOutput } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { effectSandbox, begin, calls, doneEvent, end, limits, program, startEvent } from "../support/guests.js"
@@ -11,10 +10,9 @@ import { assertWithin } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 let pids: () => ReadonlyArray<number> = () => []
 const pool = sandboxLayer({
-  runnerPath: runner.path,
+  runnerPath: runner,
   runners: 1,
   spare: true,
   liveGuests: 10,

@@ -5,14 +5,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { readFileSync } from "node:fs"
-import { afterAll } from "vitest"
 import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { effectSandbox, doneEvent, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const mebibyte = 1024 * 1024
 
@@ -64,7 +62,7 @@ describe("Runs with much memory that wait", () => {
     () => {
       let pids: () => ReadonlyArray<number> = () => []
       const layer = sandboxLayer({
-        runnerPath: runner.path,
+        runnerPath: runner,
         runners: 1,
         guestMemory: 256 * mebibyte,
         onStarted: (of) => {

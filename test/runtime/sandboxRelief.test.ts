@@ -1,7 +1,6 @@
 /** A guest that computes long, or many guests of one tenant, do not delay other tenants' guests. */
 import { assert } from "@effect/vitest"
 import { Effect, Fiber, Option } from "effect"
-import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, doneEvent, effectSandbox, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
@@ -10,7 +9,6 @@ import { assertWithin, paced } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const patient = { ...limits, cpuPerStepMillis: 3_000 }
 const endless = (tenant: string, within = patient) =>
@@ -30,7 +28,7 @@ const onStarted = (pids: () => ReadonlyArray<number>) => {
   started = pids
 }
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, startsAll: true, onStarted }), {
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: true, startsAll: true, onStarted }), {
   excludeTestServices: true
 })("while one tenant's guest computes", (it) => {
   it.effect("another tenant's starts on another runner at once", () =>
@@ -59,7 +57,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, startsAll
   )
 })
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, startsAll: true, onStarted }), {
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: true, startsAll: true, onStarted }), {
   excludeTestServices: true
 })("when a tenant's guest begins to compute where another's waits", (it) => {
   it.effect("the other's turn is moved, and replayed on another runner", () =>
@@ -87,7 +85,7 @@ layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: true, startsAll
   )
 })
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 2, spare: true, onStarted }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 2, spare: true, onStarted }), { excludeTestServices: true })(
   "a pool of two runners and a spare one",
   (it) => {
     it.effect("has one runner until turns wait for each other, replaces it, and then starts the others", () =>

@@ -1,7 +1,6 @@
 /** A runner sends the answers of short turns together: none comes late, and none is lost for another guest's fault. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Either, Fiber } from "effect"
-import { afterAll } from "vitest"
 import type { SandboxFailure } from "../../src/actors/ports/run/Sandbox.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { begin, doneEvent, limits, type Turn } from "../support/guests.js"
@@ -10,7 +9,6 @@ import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const quick = { memoryBytes: 32 * 1024 * 1024, cpuPerStepMillis: 200 }
 const short = `return ["answered", await svc.state.get("k")]`
@@ -20,7 +18,7 @@ const hang = `await svc.state.get("k"); const a = "a".repeat(2 ** 21); return (a
 const pool = () => {
   let pids: () => ReadonlyArray<number> = () => []
   const layer = sandboxLayer({
-    runnerPath: runner.path,
+    runnerPath: runner,
     runners: 1,
     spare: false,
     onStarted: (of) => {

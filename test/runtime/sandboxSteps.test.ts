@@ -1,7 +1,6 @@
 /** Whatever a workflow does to the library of steps, its outputs keep their form, and are bounded. */
 import { assert, describe } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { afterAll } from "vitest"
 import type { Json } from "../../src/domain/Json.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { libraryWithFlow } from "../../src/runtime/sandbox/flow/FlowScript.js"
@@ -11,7 +10,6 @@ import { layer } from "../support/layer.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const text = (most: number) => Schema.String.pipe(Schema.maxLength(most))
 const optional = <A>(schema: Schema.Schema<A>) => Schema.optionalWith(schema, { exact: true })
@@ -81,7 +79,7 @@ const endOf = (outputs: Effect.Effect.Success<ReturnType<typeof outputsOf>>): Js
   return ended?.t === "ret" ? ended.v : ended?.t === "throw" ? { threw: ended.e.code ?? ended.e.name } : "waits"
 }
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "the library of steps",
   (it) => {
     const gives = (name: string, body: string, expected: Json, atLoad?: string, library?: string) =>

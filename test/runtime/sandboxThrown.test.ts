@@ -1,14 +1,12 @@
 /** Whatever a workflow throws is its own error; only exhausted memory is a failure of memory. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { afterAll } from "vitest"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { effectSandbox, limits, startEvent, errorOf } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
 const refusals = "const refuse = () => { throw null };"
 const bodies: Readonly<Record<string, string>> = {
@@ -28,7 +26,7 @@ const bodies: Readonly<Record<string, string>> = {
   "an argument whose toJSON throws null": "await svc.state.set('k', { toJSON() { throw null } })"
 }
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "a workflow that throws",
   (it) => {
     for (const [name, body] of Object.entries(bodies)) {

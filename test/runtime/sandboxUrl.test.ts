@@ -1,7 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { runInThisContext } from "node:vm"
 import { Effect } from "effect"
-import { afterAll } from "vitest"
 import type { Json } from "../../src/domain/Json.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { result } from "../support/guests.js"
@@ -10,9 +9,8 @@ import { parseUrl } from "../../src/domain/Url.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
-afterAll(runner.remove)
 
-layer(sandboxLayer({ runnerPath: runner.path, runners: 1, spare: false }), { excludeTestServices: true })(
+layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeTestServices: true })(
   "addresses",
   (it) => {
     describe("URL", () => {

@@ -1,15 +1,16 @@
 /** Bundles the runner as the build does, for tests that start one. */
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { buildSync } from "esbuild"
+import { inject } from "vitest"
 
-/** Bundles an entry into a directory of its own; `remove` deletes the directory. */
-export const bundleRunner = (
-  entry = "src/runtime/sandbox/runner/Runner.ts"
-): { readonly path: string; readonly remove: () => void } => {
-  const directory = mkdtempSync(join(tmpdir(), "svc-runner-"))
-  const path = join(directory, "runner.js")
+/** By their entries: the files of a worker share them. */
+const bundles = new Map<string, string>()
+
+/** Bundles an entry, once in a process. Returns the path, which exists until the end of the tests. */
+export const bundleRunner = (entry = "src/runtime/sandbox/runner/Runner.ts"): string => {
+  const made = bundles.get(entry)
+  if (made !== undefined) return made
+  const path = join(inject("runDirectory"), `${basename(entry, ".ts")}-${process.pid}.js`)
   buildSync({
     entryPoints: [entry],
     bundle: true,
@@ -23,5 +24,6 @@ export const bundleRunner = (
       js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
     }
   })
-  return { path, remove: () => rmSync(directory, { recursive: true, force: true }) }
+  bundles.set(entry, path)
+  return path
 }
