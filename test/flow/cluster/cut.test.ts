@@ -15,7 +15,7 @@ import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
 const heldMillis = 3_000
 /** Others take the seat of a node that is silent for longer. */
 const silenceMillis = 5_000
-const calls = 120
+const calls = 60
 
 let cluster: TestCluster
 let provider: Provider
@@ -50,7 +50,7 @@ beforeAll(async () => {
       for (let i = 0; i < ctx.input.calls; i++) {
         await fetch(ctx.input.url + "/" + ctx.input.n + "/" + i, { method: "POST", body: "x" })
         if (ctx.input.withDb && i % 5 === 0) await svc.db.query("SELECT count(*) FROM generate_series(1, 100000)")
-        await new Promise((done) => setTimeout(done, 200))
+        await new Promise((done) => setTimeout(done, 400))
       }
       return ctx.input.n
     }`

@@ -99,7 +99,7 @@ describe("a run at its deadline", () => {
 describe("a node that is killed", () => {
   it("leaves its runs to the others, which repeat no completed call", async () => {
     const runs = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => begin(nodeAt(n % 3), { n: `kill${n}`, calls: 4, pause: 250 }))
+      Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `kill${n}`, calls: 4, pause: 250 }))
     )
     await new Promise((done) => setTimeout(done, 600))
     const killed = performance.now()
@@ -136,7 +136,7 @@ describe("a node that is frozen", () => {
     // The time that it was frozen counts as time in which its runner did not answer.
     announce(/"sandbox\.runner_(?:not_started|replaced)"|"computing\.worker\.replaced"/)
     const runs = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 30, pause: 250 }))
+      Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 15, pause: 500 }))
     )
     await new Promise((done) => setTimeout(done, 500))
     const frozenAt = Date.now()
@@ -154,7 +154,7 @@ describe("a node that is frozen", () => {
       const twice = calls.length - new Set(calls.map(({ url }) => url)).size
       // The call that was in hand when it froze, and one when its shard moved back.
       assert.isAtMost(twice, 2, `${n}`)
-      assert.strictEqual(new Set(calls.map(({ key }) => key)).size, 30)
+      assert.strictEqual(new Set(calls.map(({ key }) => key)).size, 15)
     }
     assert.strictEqual(
       (await nodeAt(2).client.ended(await begin(nodeAt(2), { n: "awake", calls: 1 }))).status,

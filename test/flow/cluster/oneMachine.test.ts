@@ -59,7 +59,7 @@ const load = () => {
       const input = n++
       const answer = await client.run(later, { n: input }).catch(() => undefined)
       if (answer?.status === 202) accepted.set(answer.body.executionId, input)
-      else await sleep(100)
+      await sleep(answer?.status === 202 ? 30 : 100)
     }
   })
   return {
@@ -177,6 +177,7 @@ describe("under load", () => {
         const { body, status } = await client.run(echo, { n })
         assert.deepStrictEqual([status, body], [200, n])
         answered += 1
+        await sleep(10)
       }
     })
     const failed = Promise.all(clients)

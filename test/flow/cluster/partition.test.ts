@@ -72,16 +72,16 @@ beforeAll(async () => {
   paths = reached.map(([, path]) => path)
   await cluster.whole(2)
   const { call, workflow } = first.client
-  const code = (times: number) => `export default async (ctx) => {
+  const code = (times: number, pauseMillis: number) => `export default async (ctx) => {
     for (let i = 0; i < ${times}; i++) {
       await (await fetch("${calls.url}/" + ctx.input.name + "/" + i, { method: "POST", body: "x" })).text()
-      await new Promise((done) => setTimeout(done, 50))
+      await new Promise((done) => setTimeout(done, ${pauseMillis}))
     }
     return ctx.input.name
   }`
-  instant = await workflow("instant", "instant", code(2))
-  queued = await workflow("queued", "standard", code(2))
-  endless = await workflow("endless", "long", code(6_000))
+  instant = await workflow("instant", "instant", code(2, 50))
+  queued = await workflow("queued", "standard", code(2, 50))
+  endless = await workflow("endless", "long", code(600, 500))
   hook = (await makeWebhook(first.client, [{ workflowId: queued }], { deduplicationKey: "name" })).path
   customer = (await call("POST", "/api/v1/customers", { name: "Ada" })).body.data.id
   assert.strictEqual((await call("POST", "/api/v1/connectors", acme())).status, 201)
