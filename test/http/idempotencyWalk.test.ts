@@ -66,7 +66,7 @@ const recorded = async (requests: ReadonlyArray<Answer>, last: Answer): Promise<
   const idOf = ({ headers }: Answer) => String(headers["x-request-id"])
   const entries = await eventually(
     async (): Promise<ReadonlyArray<Entry>> =>
-      (await world.svc.ask("GET", "/api/v1/audit?page_size=200", { key })).body.data,
+      (await world.svc.ask("GET", "/api/v1/audit?page_size=40", { key })).body.data,
     (found) => found.some(({ requestId }) => requestId === idOf(last))
   )
   const ids = requests.map(idOf)

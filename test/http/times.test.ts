@@ -5,7 +5,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Json } from "../../src/domain/Json.js"
-import { members, operations, ordinary, type Path, places, resolved, withAt } from "../support/documentRequests.js"
+import { operations, ordinary, type Path, places, resolved, schemaAt, withAt } from "../support/documentRequests.js"
 import { notTimes } from "../support/hostileTimes.js"
 import { type Running, start } from "../support/InProcess.js"
 
@@ -18,16 +18,6 @@ afterAll(() => svc.stop())
 const isTime = (schema: Json | undefined): boolean => {
   const { anyOf, format } = resolved(schema)
   return format === "date-time" || (Array.isArray(anyOf) && anyOf.some(isTime))
-}
-
-const schemaAt = (schema: Json | undefined, [name, ...rest]: Path): ReadonlyArray<Json | undefined> => {
-  if (name === undefined) return [schema]
-  const { anyOf, items, properties } = resolved(schema)
-  const own = name === "0" ? items : members(properties)[name]
-  return [
-    ...(own === undefined ? [] : schemaAt(own, rest)),
-    ...(Array.isArray(anyOf) ? anyOf : []).flatMap((one) => schemaAt(one, [name, ...rest]))
-  ]
 }
 
 const pathText = (path: Path) => path.join(".").replaceAll(/\.0(?=\.|$)/g, "[0]")

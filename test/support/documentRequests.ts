@@ -47,6 +47,25 @@ export const places = (schema: Json | undefined, at: Path = [], depth = 0): Read
   ]
 }
 
+/** The schemas of a place: several where one of several may fit. */
+export const schemaAt = (schema: Json | undefined, [name, ...rest]: Path): ReadonlyArray<Json | undefined> => {
+  if (name === undefined) return [schema]
+  const { anyOf, items, properties } = resolved(schema)
+  const own = name === "0" ? items : members(properties)[name]
+  return [
+    ...(own === undefined ? [] : schemaAt(own, rest)),
+    ...listOf(anyOf).flatMap((one) => schemaAt(one, [name, ...rest]))
+  ]
+}
+
+/** Whether a number fits the schema, or may. */
+export const takesNumbers = (schema: Json | undefined): boolean => {
+  const { anyOf, enum: choices, type } = resolved(schema)
+  const types = [type ?? []].flat()
+  if (anyOf !== undefined) return listOf(anyOf).some(takesNumbers)
+  return types.length === 0 ? choices === undefined : types.includes("number") || types.includes("integer")
+}
+
 export const withAt = (whole: Json, [name, ...rest]: Path, value: Json): Json => {
   if (name === undefined) return value
   if (name === "0") return [withAt(Array.isArray(whole) ? (whole[0] ?? {}) : {}, rest, value)]
