@@ -109,7 +109,7 @@ for (const driver of ["Postgres alone", "JetStream"])
         await restart(kill)
         if (kill === undefined) return
         await current.ended
-        if (next % 3 === 2) await letRunsEnd()
+        if (next % 4 === 3 && next < kills - 1) await letRunsEnd()
       }
     }
 

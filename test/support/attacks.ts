@@ -27,6 +27,8 @@ const mostDelay = long ? 250 : 1_500
 const mostMebibytes = long ? 128 : 400
 /** The neighbour's runs that the long form measures beside each attack, which it repeats: fewer make no percentile. */
 const measured = long ? 200 : 0
+/** Without a pause the neighbours would compute most of what the tests do. */
+const neighbourPause = long ? 5 : 40
 
 /** The largest resident memory of a process from now on. */
 const watchMemory = (pid: number) => {
@@ -82,7 +84,11 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
   }
   const probed = <A>(body: (count: () => number) => Promise<A>) =>
     runBesideNeighbour(
-      { baseUrl: baseUrl(), runs: [() => succeeds(caller, calling), () => succeeds(querier, querying)] },
+      {
+        baseUrl: baseUrl(),
+        runs: [() => succeeds(caller, calling), () => succeeds(querier, querying)],
+        pauseMillis: neighbourPause
+      },
       body
     )
 

@@ -70,14 +70,16 @@ interface Neighbour {
   readonly baseUrl: string
   /** Functions that run a workflow of the neighbour, each in a loop, and reject if the run does not succeed. */
   readonly runs: ReadonlyArray<() => Promise<void>>
+  /** Between two runs of a function. */
+  readonly pauseMillis: number
 }
 
 /**
- * Runs `body` while it requests `/healthz` every 20 ms and starts runs of the neighbour without pause. `body` is given
+ * Runs `body` while it requests `/healthz` every 20 ms and starts runs of the neighbour. `body` is given
  * a function that counts the neighbour's runs so far.
  */
 export const runBesideNeighbour = async <A>(
-  { baseUrl, runs: works }: Neighbour,
+  { baseUrl, pauseMillis, runs: works }: Neighbour,
   body: (count: () => number) => Promise<A>
 ): Promise<{ readonly value: A; readonly probe: Probe }> => {
   const ended = new AbortController()
@@ -96,7 +98,7 @@ export const runBesideNeighbour = async <A>(
     assert.strictEqual(response.status, 200)
     await response.text()
   }
-  const everyone = Promise.all([timed(health, asked, 20), ...works.map((work) => timed(runs, work, 5))])
+  const everyone = Promise.all([timed(health, asked, 20), ...works.map((work) => timed(runs, work, pauseMillis))])
   const early = everyone.then((): Promise<never> => Promise.reject(new Error("the neighbours ended before the attack")))
   const value = await Promise.race([body(() => runs.length), early]).finally(() => ended.abort())
   await everyone
