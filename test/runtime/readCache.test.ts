@@ -1,5 +1,7 @@
 /** A cached read is a moment old at most, never older than a change of its organisation on this node, and shared. */
 import { assert, describe, it } from "@effect/vitest"
+import { SqlClient } from "@effect/sql"
+import type { Connection } from "@effect/sql/SqlConnection"
 import { Deferred, Effect, Fiber, Option, TestClock } from "effect"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { Commits, makeCommitLog } from "../../src/runtime/postgres/database/CommitLog.js"
@@ -38,6 +40,19 @@ describe("A read cache", () => {
       yield* other.read("org_1|a")
       other.commits.recordCommit(organisation)
       assert.strictEqual(yield* other.read("org_1|a"), 1)
+    })
+  )
+
+  it.effect("reads outside of its caller's transaction, whose role may see less", () =>
+    Effect.gen(function* () {
+      const { cache } = yield* world()
+      const load = Effect.map(Effect.serviceOption(SqlClient.TransactionConnection), (open) =>
+        Option.isSome(open) ? 1 : 0
+      )
+      const connection = [{} as Connection, 0] as const // never used
+      const inside = Effect.provideService(SqlClient.TransactionConnection, connection)
+      assert.strictEqual(yield* inside(load), 1)
+      assert.strictEqual(yield* inside(cache.get("org_1|a", load)), 0)
     })
   )
 

@@ -4,6 +4,7 @@ import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { RecentMap } from "../../domain/RecentMap.js"
 import { Commits } from "./database/CommitLog.js"
+import { outsideTransaction } from "./database/OutsideTransaction.js"
 
 export interface ReadCache<A, E = Unavailable> {
   /** The cached value, if it was read less than `maxAgeMillis` before `now`. */
@@ -61,7 +62,8 @@ export const makeReadCache = <A, E = Unavailable>({
       const commit = commits.current()
       const pendingRead = { commit, answer }
       loading.set(key, pendingRead)
-      const publishing = Effect.onExit(load, (exit) => {
+      // Others wait for it too, and it is kept: it must not see what one caller's transaction sees.
+      const publishing = Effect.onExit(outsideTransaction(load), (exit) => {
         if (loading.get(key) === pendingRead) loading.delete(key)
         if (exit._tag === "Success" && exit.value !== undefined) {
           const before = cache.get(key)

@@ -1,9 +1,10 @@
 /** The store of the organisations' data keys, each wrapped by a master key. */
 import { describe } from "../telemetry/SafeError.js"
 import { operatorText } from "../../domain/OperatorText.js"
-import { SqlClient, type SqlError } from "@effect/sql"
+import type { SqlError } from "@effect/sql"
 import { Context, Data, Effect, Layer, Schema } from "effect"
 import { rowDecoder } from "../postgres/record/Table.js"
+import { outsideTransaction } from "../postgres/database/OutsideTransaction.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 
 export interface DataKey {
@@ -60,13 +61,6 @@ export const decodeDataKey = rowDecoder("data_keys", {
 export const dataKeyColumns = `org, id, wrapped, master_key_id AS "masterKeyId", active`
 
 const unavailable = (error: SqlError.SqlError) => new DataKeysUnavailable({ reason: describe(error) })
-
-/**
- * Runs a statement outside the caller's transaction, which belongs to another pool and role: the SQL library would use
- * its connection here.
- */
-const outsideTransaction = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.mapInputContext(statement, Context.omit(SqlClient.TransactionConnection))
 
 const keys = (rows: Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>) =>
   Effect.mapBoth(outsideTransaction(rows), { onFailure: unavailable, onSuccess: (found) => found.map(decodeDataKey) })
