@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { answer, misbehaviours } from "../support/misbehavingProvider.js"
 import { call, canary, limitMillis, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
-import { paced } from "../support/pace.js"
+import { assertWithin } from "../support/pace.js"
 
 let world: ProviderWorld
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe("A provider that misbehaves", () => {
       assert.match(body.message, end.message, how)
       assert.notInclude(text, canary, how)
       // All run at once, on a machine with other load.
-      assert.isBelow(took, (end === timedOut ? limitMillis : patientMillis) + paced(5_000), how)
+      assertWithin(took - (end === timedOut ? limitMillis : patientMillis), 5_000, how)
     }
   }, 60_000)
 
@@ -94,7 +94,7 @@ describe("A provider that misbehaves", () => {
       assert.deepInclude(made.body, { code: "CREDENTIAL_TEST_FAILED" }, `${how}: ${made.text}`)
       assert.strictEqual(made.status, 422, how)
       assert.notInclude(made.text, canary, how)
-      assert.isBelow(took, limitMillis + paced(6_000), how)
+      assertWithin(took - limitMillis, 6_000, how)
     }
     assert.strictEqual((await world.ask("GET", "/api/v1/connections?connector=badtest")).body.data.length, before)
   }, 60_000)

@@ -26,14 +26,20 @@ const statOf = (pid: number) => {
 export const startOf = (pid: number): string | undefined =>
   process.platform === "linux" ? statOf(pid)?.startedAt : isProcessAlive(pid) ? "0" : undefined
 
-/** The process and all its descendants. */
+/** The process and all its descendants, each after its parent. All processes are read once: there may be hundreds. */
 export const treeOf = (root: number): ReadonlyArray<Process> => {
-  const children = fs
+  const found = fs
     .readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && statOf(Number(name))?.parent === root)
-    .flatMap((name) => treeOf(Number(name)))
-  const stat = statOf(root)
-  return stat === undefined ? children : [{ pid: root, startedAt: stat.startedAt }, ...children]
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const stat = statOf(Number(name))
+      return stat === undefined ? [] : [{ pid: Number(name), ...stat }]
+    })
+  const from = ({ pid, startedAt }: Process): ReadonlyArray<Process> => [
+    { pid, startedAt },
+    ...found.filter(({ parent }) => parent === pid).flatMap(from)
+  ]
+  return found.filter(({ pid }) => pid === root).flatMap(from)
 }
 
 /** Whether the process still runs; a zombie does not. */
