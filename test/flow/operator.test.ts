@@ -11,7 +11,13 @@ import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { freePort } from "../support/freePort.js"
 import { operatorsPostgres } from "../support/operatorsPostgres.js"
 import { announce } from "../support/LogExpectations.js"
-import { makeDataDirectory, prepareData, startService, type ServiceOptions } from "../support/Service.js"
+import {
+  makeDataDirectory,
+  prepareCompiled,
+  prepareData,
+  startService,
+  type ServiceOptions
+} from "../support/Service.js"
 
 // A refusal is one sentence, which each test asserts.
 announce(/^[^{]/)
@@ -75,6 +81,7 @@ describe.sequential("on an operator's own Postgres", () => {
 
   beforeAll(async () => {
     await postgres.start(scope)
+    await prepareCompiled(dataDir)
     const migrated = await run({ dataDir, command: ["migrate", "--admin-url", postgres.administrator()] })
     logins = variablesIn(migrated.output)
     const command = ["bootstrap", "--organisation", "Acme"]
