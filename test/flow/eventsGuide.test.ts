@@ -1,12 +1,12 @@
 /** The guide of events is correct: its examples are sent in their order. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { blocksOf } from "../support/guide.js"
 
 let flow: string
 let base: string
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   base = (await svc.listen()).baseUrl
   flow = await workflow("return ctx.input")
 }, 60_000)

@@ -1,6 +1,6 @@
 /** Firing a trigger by hand: an event of its own, for every type, once for its key, and only for who reaches the trigger. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { connect, execution, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { connect, execution, publishConnector, startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
 let flow: string
@@ -31,7 +31,7 @@ const outputsOf = async (eventId: string) => {
 }
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   flow = await workflow("return ctx.input")
   await publishConnector("crm", "1.0.0", {
     events: [{ id: "deal", delivery: "poll", poll: { action: "list", key: "$.id" } }]

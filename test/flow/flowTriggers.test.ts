@@ -1,13 +1,14 @@
 /** The trigger of a workflow in steps follows the version that is deployed to `live`. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
 import { makeKey } from "../support/keys.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let names = 0
 beforeAll(async () => {
-  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
+  svc = await startShared()
 }, 60_000)
 afterAll(() => svc.stop())
 

@@ -11,7 +11,7 @@ import {
   run,
   saveSteps,
   scripts,
-  startCalls,
+  startSharedCalls,
   stopCalls,
   svc,
   workflow
@@ -30,7 +30,7 @@ const traceOf = async (id: string | undefined) => {
 }
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   await publishConnector(slug)
   await connect(slug, "key-of-flows")
 }, 60_000)

@@ -8,14 +8,14 @@ import {
   connect,
   execution,
   publishConnector,
-  startCalls,
+  startSharedCalls,
   stopCalls,
   svc,
   workflow
 } from "../support/calls.js"
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   await publishConnector("acme")
 }, 60_000)
 afterAll(() => stopCalls())

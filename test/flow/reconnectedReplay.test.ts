@@ -1,10 +1,10 @@
 /** Dead letters of runs that a connection refused are replayed when the connection works again. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { connect, publishConnector, scripts, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { connect, publishConnector, scripts, startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   scripts.set("/crm/get/1", () => ({ body: { name: "Ada" } }))
   await publishConnector("crm")
 }, 60_000)

@@ -11,7 +11,7 @@ import {
   run,
   saveSteps,
   scripts,
-  startCalls,
+  startSharedCalls,
   stopCalls,
   svc,
   workflow
@@ -63,7 +63,7 @@ const keyOf = (root: string, place: string) => createHash("sha256").update(`${ro
 const count = (path: string) => requestsTo(`/${slug}/get/${path}`).length
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   await publishConnector(slug)
   await connect(slug, "key-of-resumed-flows")
 }, 60_000)

@@ -1,7 +1,8 @@
 /** A tenant's events and dead letters on surface B: those of surface C, for one customer. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let other: string
@@ -22,7 +23,7 @@ const inject = async (customerId: string, n: number) =>
 const tenant = (path: string) => `/tenants/${svc.first.customerId}${path}`
 
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   other = (await ask("POST", "/customers", { name: "Other", externalRef: "other-1" })).data.id
   const code = "export default async () => { throw new Error('not yet') }"
   workflow = (await ask("POST", "/workflows", { name: "fails", form: "code", code })).data.id

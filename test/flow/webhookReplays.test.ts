@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { WriterSql } from "../support/Sql.js"
-import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 const secret = "It's a Secret to Everybody"
 let flow: string
@@ -28,7 +28,7 @@ const github = (raw: string, id: string) => ({
 })
 
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   flow = await workflow("return ctx.input")
   assert.strictEqual((await ask("POST", "/secrets", { name: "SIGNING", value: secret })).status, 201)
 }, 60_000)

@@ -4,8 +4,9 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { sharedOperations, surfaceB, surfaceC } from "../../src/http/operations/Surfaces.js"
-import { type Answer, type Running, start } from "../support/InProcess.js"
+import type { Answer, Running } from "../support/InProcess.js"
 import { makeKey, makeScopedKey } from "../support/keys.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 let other: Awaited<ReturnType<Running["organisation"]>>
@@ -33,7 +34,7 @@ const made = async (answer: Promise<Answer>): Promise<string> => {
 }
 
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
   other = await svc.organisation("Other")
   otherTenant = await made(svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Second" } }))
   flows.own = await made(ask("POST", tenant("/workflows"), { name: "own", ...code("'own'") }))

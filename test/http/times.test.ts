@@ -7,11 +7,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Json } from "../../src/domain/Json.js"
 import { operations, ordinary, type Path, places, resolved, schemaAt, withAt } from "../support/documentRequests.js"
 import { notTimes } from "../support/hostileTimes.js"
-import { type Running, start } from "../support/InProcess.js"
+import type { Running } from "../support/InProcess.js"
+import { startShared } from "../support/SharedService.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await start()
+  svc = await startShared()
 })
 afterAll(() => svc.stop())
 

@@ -5,13 +5,13 @@ import { TriggerReads } from "../../src/actors/ports/event/Triggers.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { WriterSql } from "../support/Sql.js"
-import { connect, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import { connect, publishConnector, startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
 const event = { id: "contact.updated", delivery: "webhook" }
 let flow: string
 let connection: string
 beforeAll(async () => {
-  await startCalls()
+  await startSharedCalls()
   await publishConnector("acme", "1.0.0", {
     events: [event],
     webhooks: [
