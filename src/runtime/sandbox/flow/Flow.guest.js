@@ -82,16 +82,17 @@ class FlowRun {
     this.waiting = []
   }
 
-  async withPlace(body) {
-    if (this.busy >= stepsAtOnce) await new Promise((resolve) => this.waiting.push(() => resolve(undefined)))
-    else this.busy++
-    try {
-      return await body()
-    } finally {
-      const next = this.waiting.shift()
-      if (next === undefined) this.busy--
-      else next()
-    }
+  /** Resolves once there is a place for a step that computes or calls at once; undefined: there is one now. */
+  takePlace() {
+    if (this.busy >= stepsAtOnce) return new Promise((resolve) => this.waiting.push(() => resolve(undefined)))
+    this.busy++
+    return undefined
+  }
+
+  leavePlace() {
+    const next = this.waiting.shift()
+    if (next === undefined) this.busy--
+    else next()
   }
 
   /** Starts nothing more, and reports what has begun as aborted, but for the steps around the one that has failed. */
@@ -121,9 +122,15 @@ const skipOne = (entry, context) => {
 }
 
 /** Runs the steps of a list; resolves once all have ended, and rejects with the failure of one that ends the list. */
-const runList = (list, context) =>
+const runList = (list, context) => {
+  const { entries } = list
+  const [only] = entries
+  if (entries.length !== 1) return runAll(entries, context)
+  // A flow that has failed starts nothing more.
+  return context.run.halted === undefined ? runStep(only, context) : new Promise(() => {})
+}
+const runAll = (entries, context) =>
   new Promise((resolve, reject) => {
-    const { entries } = list
     if (entries.length === 0) return resolve(undefined)
     const dependants = new Map()
     const waits = new Map()
@@ -196,18 +203,23 @@ const runStep = async (entry, context) => {
 }
 
 /** Runs the body of a step in attempts; one that computes or calls at once has a place among a few. */
-const runBody = (entry, { run, ...context }, step, path, values) => {
-  const body = (tools) => entry.body({ context: { run, ...context }, path, step, tools, values })
+const runBody = async (entry, context, step, path, values) => {
+  const { run } = context
+  const isPlaced = !entry.isLight && !entry.isWaiting
+  const place = isPlaced ? run.takePlace() : undefined
+  if (place !== undefined) await place
+  const body = (tools) => entry.body({ context, path, step, tools, values })
   // A connector's call is retried by the service, with the settings of its call.
   const { retry, timeoutMs } = entry.isOwn || entry.isLight ? {} : entry.options
-  const attempt = () => {
+  try {
     if (entry.isShown) {
       run.open.set(step, values.missing)
       report(step, "running")
     }
-    return attempted(step, { retry, timeoutMs }, body, entry.isOwn, values.missing)
+    return await attempted(step, { retry, timeoutMs }, body, entry.isOwn, values.missing)
+  } finally {
+    if (isPlaced) run.leavePlace()
   }
-  return entry.isLight || entry.isWaiting ? attempt() : run.withPlace(attempt)
 }
 
 /** Errors that name their step. */

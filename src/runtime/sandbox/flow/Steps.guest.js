@@ -8,6 +8,7 @@ const { define, fetchOf, freeze, mapGet, mapSet, messageOf, NativeError, NativeP
 const { parse, placeAt, random32, read, servicesOf, setTimer, stringify, textOf, weakGet, weakSet } = host
 const { min, round } = Math
 const { isInteger } = Number
+const { setPrototypeOf } = Object
 
 /** Characters of the path of a step, targets without a value that one step names, and its attempts. */
 const longestPath = 1_000
@@ -32,6 +33,9 @@ const steps = new WeakMap()
 let stepCount = 0
 const statuses = { __proto__: null, running: true, completed: true, failed: true, skipped: true }
 
+/** The step around the last one, and that as a member of an output: the steps of a loop have the same. */
+let lastParent
+let lastOf = ""
 /**
  * A token of a new step.
  * @param {string} path
@@ -45,12 +49,15 @@ const newStep = (path, parent, type) => {
   if (name === "" || name.length > longestPath)
     throw new NativeTypeError("the names of steps in each other have at most " + longestPath + " characters together")
   const token = freeze({ __proto__: null })
-  const of = parent === undefined ? "" : ',"of":' + stringify(textOf(parent, longestPath))
+  if (parent !== lastParent) {
+    lastParent = parent
+    lastOf = parent === undefined ? "" : ',"of":' + stringify(textOf(parent, longestPath))
+  }
   weakSet(steps, token, {
     __proto__: null,
     row: -1,
     path: name,
-    of,
+    of: lastOf,
     type: textOf(type, 20),
     startedAt: host.now(),
     attempts: "",
@@ -177,17 +184,93 @@ const withinTime = (place, millis, run) => {
   })
 }
 
-/** What the body of a step is given: services and timers whose calls belong to it. */
-const toolsAt = (place) =>
-  freeze({
-    __proto__: null,
-    services: servicesOf(place),
-    fetch: fetchOf(place),
-    setTimeout: setTimer("setTimeout", false, place),
-    setInterval: setTimer("setInterval", true, place),
-    sleep: (millis) => sleepAt(place, millis),
-    state: (scope, key) => call("state.get", [textOf(key, 1_000), { scope: textOf(scope, 20) }], undefined, place)
-  })
+// --- Tools ---
+
+const NativeProxy = Proxy
+const refuseChange = () => {
+  throw new NativeTypeError("svc cannot be changed")
+}
+/** Makes the prototype of a proxy's handlers, which nothing that a workflow changes is asked for. */
+const sealTraps = (prototype) => {
+  setPrototypeOf(prototype, null)
+  for (const name of ["set", "defineProperty", "deleteProperty", "setPrototypeOf"]) prototype[name] = refuseChange
+  prototype.preventExtensions = () => false
+  freeze(prototype)
+}
+const callable = () => {}
+/** A path below `svc.connector`, as the prelude makes it, in a third of the time: most steps are one such call. */
+class ConnectorPath {
+  /**
+   * @param {string} name
+   * @param {any} place
+   * @param {string} [connector]
+   * @param {string} [action]
+   */
+  constructor(name, place, connector, action) {
+    this.name = name
+    this.place = place
+    this.connector = connector
+    this.action = action
+  }
+  get(_, member) {
+    const { action, connector, name, place } = this
+    if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
+    // An action has members of its own.
+    if (connector !== undefined && action !== undefined) return servicesOf(place).connector[connector][action][member]
+    const path = name + "." + member
+    return new NativeProxy(
+      callable,
+      connector === undefined
+        ? new ConnectorPath(path, place, member)
+        : new ConnectorPath(path, place, connector, member)
+    )
+  }
+  apply(_, __, args) {
+    return call(this.name, args, undefined, this.place)
+  }
+}
+sealTraps(ConnectorPath.prototype)
+const unchanged = freeze({ __proto__: null })
+/** `svc` for a step: its calls belong to it. */
+class StepServices {
+  /** @param {any} place */
+  constructor(place) {
+    this.place = place
+    this.others = undefined
+  }
+  get(_, member) {
+    if (member === "connector" || member === "connectors")
+      return new NativeProxy(callable, new ConnectorPath("connector", this.place))
+    return (this.others ??= servicesOf(this.place))[member]
+  }
+}
+sealTraps(StepServices.prototype)
+/** What the body of a step is given: services and timers whose calls belong to it. Each is made when it is asked for. */
+class StepTools {
+  #place
+  constructor(place) {
+    this.#place = place
+  }
+  get services() {
+    return new NativeProxy(unchanged, new StepServices(this.#place))
+  }
+  get fetch() {
+    return fetchOf(this.#place)
+  }
+  get setTimeout() {
+    return setTimer("setTimeout", false, this.#place)
+  }
+  get setInterval() {
+    return setTimer("setInterval", true, this.#place)
+  }
+  sleep(millis) {
+    return sleepAt(this.#place, millis)
+  }
+  state(scope, key) {
+    return call("state.get", [textOf(key, 1_000), { scope: textOf(scope, 20) }], undefined, this.#place)
+  }
+}
+freeze(StepTools.prototype)
 
 /**
  * Runs the body of a step until an attempt succeeds, fails for good, or was the last one. `isOwn`: its one host call is the
@@ -202,7 +285,7 @@ const attempted = async (token, settings, body, isOwn, missing) => {
     if (isOwn) place.more = () => ',"own":' + stringify(step.type) + step.of + missingText(missing)
     const startedAt = host.now()
     const run = () => {
-      const made = body(toolsAt(place))
+      const made = body(new StepTools(place))
       step.isReported = isOwn && place.calls > 0
       return made
     }
