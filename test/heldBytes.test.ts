@@ -34,7 +34,6 @@ const own: Reasons = {
   "src/runtime/jail/Frames.ts": "one frame of each jailed process, bounded; arguments are then counted by RunMemory",
   "src/runtime/sandbox/runner/Replies.ts": "frames of a runner in its own process, 64 KiB at most",
   "src/runtime/process/Crypto.ts": "digests",
-  "src/runtime/vault/Cipher.ts": "a sealed value, as long as what was opened",
   "src/runtime/egress/Echo.ts": "forms of a secret",
   "src/runtime/backup/Restore.ts": "the operator's archive",
   "src/runtime/backup/Tar.ts": "the operator's archive",

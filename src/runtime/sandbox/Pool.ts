@@ -30,6 +30,7 @@ import { makePoolLog } from "../jail/PoolLog.js"
 import type { RunnerAnswer } from "./PendingTurns.js"
 import { readRunner } from "./RunnerFiles.js"
 import { engineIdentity } from "./runner/Identity.js"
+import type { EventText } from "./runner/Protocol.js"
 import type { RunnerProcess } from "./RunnerProcess.js"
 
 export interface SandboxOptions {
@@ -138,27 +139,23 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
 }
 
 /** An event as JSON, in the form in which it is sent. */
-const eventText = (event: GuestEvent): string | Uint8Array => {
+const eventText = (event: GuestEvent): EventText => {
   if (!("json" in event)) return JSON.stringify(event)
-  const head = `{"t":"done","id":${event.id},"now":${event.now},"ok":${event.ok},"${event.ok ? "v" : "e"}":`
-  if (typeof event.json === "string") return `${head}${event.json}}`
-  const bytes = Buffer.allocUnsafe(head.length + event.json.length + 1)
-  bytes.write(head, "latin1")
-  bytes.set(event.json, head.length)
-  bytes.write("}", bytes.length - 1, "latin1")
-  return bytes
+  const { id, json, now, ok } = event
+  const head = `{"t":"done","id":${id},"now":${now},"ok":${ok},"${ok ? "v" : "e"}":`
+  return typeof json === "string" ? `${head}${json}}` : { head, json }
 }
 
 /** Serialises the events that fit one frame, and returns the remaining ones. */
 const takeFrame = (
   events: ReadonlyArray<GuestEvent>
-): readonly [texts: ReadonlyArray<string | Uint8Array>, rest: ReadonlyArray<GuestEvent>] => {
-  const texts: Array<string | Uint8Array> = []
+): readonly [texts: ReadonlyArray<EventText>, rest: ReadonlyArray<GuestEvent>] => {
+  const texts: Array<EventText> = []
   let length = 0
   for (const event of events) {
     const text = eventText(event)
     texts.push(text)
-    length += text.length
+    length += typeof text === "string" ? text.length : text.json.length
     if (length > maxFrameCharacters) break
   }
   return [texts, texts.length === events.length ? [] : events.slice(texts.length)]

@@ -13,6 +13,7 @@ import type { LongTurns } from "./LongTurns.js"
 import { readOutputs } from "./OutputReader.js"
 import type { PendingTurn, RunnerAnswer } from "./PendingTurns.js"
 import {
+  type EventText,
   RunnerRequest,
   eventsFrame,
   idFrame,
@@ -35,14 +36,14 @@ export interface RunnerProcess {
     session: number,
     program: { readonly key: string; readonly script: string; readonly tenant: string },
     limits: GuestLimits,
-    events: ReadonlyArray<string | Uint8Array>,
+    events: ReadonlyArray<EventText>,
     onAnswer: (answer: RunnerAnswer) => void
   ) => void
   readonly feed: (
     session: number,
     tenant: string,
     limits: GuestLimits,
-    events: ReadonlyArray<string | Uint8Array>,
+    events: ReadonlyArray<EventText>,
     onAnswer: (answer: RunnerAnswer) => void
   ) => void
   readonly close: (session: number) => void

@@ -59,9 +59,11 @@ export const openWith = (key: Uint8Array, bound: ReadonlyArray<string>, sealed: 
   const decipher = createDecipheriv(algorithm, key, sealed.iv, { authTagLength })
   decipher.setAAD(authenticatedData(bound, sealed.keyId))
   decipher.setAuthTag(sealed.tag)
-  const start = decipher.update(sealed.ciphertext)
+  const plain = decipher.update(sealed.ciphertext)
   try {
-    return new Uint8Array(Buffer.concat([start, decipher.final()]))
+    // GCM buffers no bytes: `final` only compares the tag.
+    decipher.final()
+    return plain
   } catch {
     return undefined
   }

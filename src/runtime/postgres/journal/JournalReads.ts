@@ -2,6 +2,7 @@
  * Reads journals for replays: first an index without results, then the results in pieces that the caller bounds. No
  * result is parsed here.
  */
+import type { SqlError } from "@effect/sql/SqlError"
 import { Effect, Schema } from "effect"
 import { type Journal } from "../../../actors/ports/run/Journal.js"
 import type { Vault } from "../../../actors/ports/Vault.js"
@@ -39,6 +40,10 @@ interface IndexRow extends Omit<SealedRow, "body"> {
   readonly body: Uint8Array | null
 }
 
+interface TextRow extends Omit<SealedRow, "body"> {
+  readonly body: string
+}
+
 /** Bytes of results that come with the index, and of results that are copied at a time. */
 const smallJournalBytes = 256 * 1024
 const copiedBytes = 1024 * 1024
@@ -51,7 +56,9 @@ const indexSql = `SELECT j.seq, j.kind, j.call, j.hash, j.place, j.bytes,
     FROM journal WHERE id = $1) j
   ORDER BY j.seq`
 
-const resultsSql = "SELECT seq, kind, body FROM journal WHERE id = $1 AND seq = ANY($2::int[]) ORDER BY seq"
+/** As base64, which is read five times as fast as the hexadecimal digits in which a `bytea` comes. */
+const resultsSql =
+  "SELECT seq, kind, encode(body, 'base64') AS body FROM journal WHERE id = $1 AND seq = ANY($2::int[]) ORDER BY seq"
 
 const sizesSql =
   "SELECT seq, octet_length(body) AS bytes FROM journal WHERE id = $1 AND seq BETWEEN 1 AND $2 ORDER BY seq"
@@ -88,8 +95,13 @@ export const makeJournalReads = (
   vault: Vault["Type"]
 ): Pick<Journal["Type"], "index" | "results" | "copy" | "takeOverSteps"> => {
   // Not decoded, since a replay reads thousands, and a sealed body that another wrote does not open.
-  const readRows = (id: ExecutionId, places: ReadonlyArray<number>) =>
-    castRows<SealedRow>(sql.unsafe(resultsSql, [id, places]))
+  const readRows = (
+    id: ExecutionId,
+    places: ReadonlyArray<number>
+  ): Effect.Effect<ReadonlyArray<SealedRow>, SqlError> =>
+    Effect.map(castRows<TextRow>(sql.unsafe(resultsSql, [id, places])), (rows) =>
+      rows.map(({ body, kind, seq }) => ({ seq, kind, body: Buffer.from(body, "base64") }))
+    )
 
   const index = Effect.fn("Journal.index")(function* (organisation: OrganisationId, id: ExecutionId) {
     const sealer = yield* vault.of(organisation)

@@ -65,16 +65,18 @@ export const idFrame = (kind: number, id: number): Buffer => {
   return buffer
 }
 
+/** An event as text, or as a text that bytes of JSON and a closing brace follow. */
+export type EventText = string | { readonly head: string; readonly json: Uint8Array }
+
+const sizeOf = (event: EventText): number =>
+  typeof event === "string" ? Buffer.byteLength(event) : Buffer.byteLength(event.head) + event.json.length + 1
+
 /** A frame of numbers, then of events, each preceded by its length. */
-export const eventsFrame = (
-  kind: number,
-  numbers: ReadonlyArray<number>,
-  events: ReadonlyArray<string | Uint8Array>
-): Buffer => {
+export const eventsFrame = (kind: number, numbers: ReadonlyArray<number>, events: ReadonlyArray<EventText>): Buffer => {
   let bytes = numbers.length * 4
   const sizes: Array<number> = []
   for (const event of events) {
-    const size = Buffer.byteLength(event)
+    const size = sizeOf(event)
     sizes.push(size)
     bytes += 4 + size
   }
@@ -86,8 +88,10 @@ export const eventsFrame = (
     at = buffer.writeUInt32BE(sizes[i] ?? 0, at)
     if (typeof event === "string") at += buffer.write(event, at)
     else {
-      buffer.set(event, at)
-      at += event.length
+      at += buffer.write(event.head, at)
+      buffer.set(event.json, at)
+      at += event.json.length
+      at += buffer.write("}", at)
     }
   }
   return buffer
