@@ -10,6 +10,9 @@ type RowsOf<From, C extends ColumnTypes> = (
   vault: () => OrganisationVault
 ) => ReadonlyArray<{ readonly [Column in keyof C]: unknown }>
 
+/** V8 has another space for texts of twice this length. */
+const largeCharacters = 64 * 1024
+
 interface TableShape<C extends ColumnTypes, From> {
   readonly name: string
   /** A column `run` is not inserted: it names the row's change if the row's own id is not the run's. */
@@ -54,9 +57,29 @@ export const eventTable = <const C extends ColumnTypes>(shape: TableShape<C, Uni
     values: ({ units }) => {
       const lines: Array<string> = []
       for (const item of units) for (const line of item.rows[name] ?? noRows) lines.push(line)
-      return [`[${lines.join(",")}]`]
+      return [listText(lines)]
     }
   }
+}
+
+/**
+ * Rows as a JSON list. A large one as bytes: as a text it would take V8's space of large objects twice, which is moved to that
+ * of old objects by each collection that finds it in use.
+ */
+const listText = (lines: ReadonlyArray<string>): string | Buffer => {
+  let characters = 0
+  for (const line of lines) characters += line.length
+  if (characters < largeCharacters) return `[${lines.join(",")}]`
+  let size = lines.length + 1
+  for (const line of lines) size += Buffer.byteLength(line)
+  const bytes = Buffer.allocUnsafe(size)
+  let at = 0
+  for (const line of lines) {
+    at += bytes.write(at === 0 ? "[" : ",", at)
+    at += bytes.write(line, at)
+  }
+  bytes.write("]", at)
+  return bytes
 }
 
 /** A table whose rows are those of the unit's runs. */
