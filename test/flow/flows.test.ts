@@ -315,7 +315,8 @@ describe("Saving a flow", () => {
           { ...get("c", "x"), connector: "absent" },
           { name: "each", type: "loop", config: { over: "{{input.list}}", steps: [get("inner", "{{item}}")] } },
           { name: "outside", type: "action", input: { x: "{{steps.inner.output}}", y: "{{item}}" } },
-          { name: "pattern", type: "action", when: { path: "input.x", op: "matches", value: "(" } }
+          { name: "pattern", type: "action", when: { path: "input.x", op: "matches", value: "(" } },
+          { name: "code", type: "action", config: { code: "export default (" } }
         ],
         {
           response: { success: { body: "{{steps.inner.output}}" } },
@@ -329,6 +330,8 @@ describe("Saving a flow", () => {
         "UNKNOWN_NAME spec.steps[2].connector",
         "OUT_OF_SCOPE spec.steps[4].input.x",
         "UNKNOWN_NAME spec.steps[4].input.y",
+        "INVALID_PATTERN spec.steps[5].when.value",
+        "SYNTAX_ERROR spec.steps[6].config.code",
         "OUT_OF_SCOPE spec.response.success.body",
         "INVALID_VALUE spec.customAuth.secretName",
         "UNKNOWN_FIELD spec.customAuth.workflowId"

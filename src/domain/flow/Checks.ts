@@ -88,11 +88,15 @@ export const flowUses = (document: Json, types = stepTypes): FlowUses =>
 /** A flow is as large as a workflow's code may be. */
 const tooLarge = (document: Json): boolean => JSON.stringify(document).length > guest.sourceBytes
 
-/** Left: all mistakes, never empty. `connectors`: `undefined` does not look names up. */
+/**
+ * Left: all mistakes, never empty. `connectors`: `undefined` does not look names up. `further`: mistakes in what only the
+ * caller can read, such as patterns and code.
+ */
 export const checkFlow = (
   document: Json,
   connectors: KnownConnectors | undefined,
-  types: ReadonlyArray<StepType> = stepTypes
+  types: ReadonlyArray<StepType> = stepTypes,
+  further: (flow: Flow) => Mistakes = () => []
 ): Either.Either<CheckedFlow, Mistakes> => {
   if (tooLarge(document)) {
     const message = `is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
@@ -103,13 +107,14 @@ export const checkFlow = (
     (spec) =>
       Either.flatMap(flowOf(spec, types), (flow) => {
         const { dependencies, mistakes, reads } = orderOf(flow)
-        const all = [
+        const own = [
           ...mistakes,
           ...(connectors === undefined ? [] : actionMistakes(flow, connectors)),
           ...responseMistakes(flow),
           ...triggerMistakes(spec),
           ...customAuthMistakes(spec)
         ]
+        const all = [...own, ...further(flow).filter((one) => !own.some(({ path }) => path === one.path))]
         return all.length > 0
           ? Either.left(all)
           : Either.right({ flow, dependencies, reads, isLong: flow.nodes.some(({ shape }) => shape.isLong) })

@@ -7,6 +7,7 @@ import { flowLimits, type FlowSpec, type FlowStep } from "./Spec.js"
 import type { Mistakes } from "../expression/Checks.js"
 import type { StepGroup, StepShape, StepType } from "./StepType.js"
 
+/** A step in its list, with what its type says of it. */
 export interface StepNode {
   readonly step: FlowStep
   readonly type: StepType

@@ -1,16 +1,10 @@
 /** Compiles the steps of a flow to a workflow's script: checks them, compiles their code, and analyses the result. */
 import { Either } from "effect"
 import { type CheckedFlow, checkFlow, type KnownConnectors } from "../../../domain/flow/Checks.js"
+import type { Flow, StepNode } from "../../../domain/flow/Flow.js"
 import { flowDiagram } from "../../../domain/flow/FlowDiagram.js"
-import {
-  type CompiledModule,
-  type FlowScript,
-  itemName,
-  nodesWithin,
-  type PlacedModule,
-  scriptOf,
-  type StepTest
-} from "../../../domain/flow/Script.js"
+import { type CompiledModule, itemName, nodesWithin, type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
+import { stepTypes } from "../../../domain/flow/StepTypes.js"
 import type { Detail } from "../../../domain/Failure.js"
 import type { Json } from "../../../domain/Json.js"
 import type { FlowAnalysis, SourceIssue, StepAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
@@ -31,21 +25,20 @@ export const compileFlow = ({
   name,
   spec
 }: NamedFlow & { readonly connectors: KnownConnectors }): Either.Either<FlowAnalysis, ReadonlyArray<Detail>> =>
-  Either.flatMap(checkFlow(spec, connectors), (checked) =>
-    Either.flatMap(codeOf(checked, name), ({ modules, source }) =>
-      Either.mapBoth(analyse(source), {
-        onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
-        onRight: ({ bindings, script, warnings }) => ({
-          source,
-          script,
-          bindings,
-          warnings: warnings.map((issue) => placedIssue(modules, issue)),
-          diagram: flowDiagram(checked),
-          isLong: checked.isLong
-        })
+  Either.flatMap(checkAll(spec, connectors), ({ checked, moduleOf }) => {
+    const { modules, source } = scriptOf(checked, name, moduleOf)
+    return Either.mapBoth(analyse(source), {
+      onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
+      onRight: ({ bindings, script, warnings }) => ({
+        source,
+        script,
+        bindings,
+        warnings: warnings.map((issue) => placedIssue(modules, issue)),
+        diagram: flowDiagram(checked),
+        isLong: checked.isLong
       })
-    )
-  )
+    })
+  })
 
 /** Compiles one step, which reads made-up data. Left: all mistakes of the flow, or that it has no such step. */
 export const compileStep = ({
@@ -59,12 +52,14 @@ export const compileStep = ({
   readonly step: string
   readonly isRehearsed: boolean
 }): Either.Either<StepAnalysis, ReadonlyArray<Detail>> =>
-  Either.flatMap(checkFlow(spec, connectors), (checked): Either.Either<StepAnalysis, ReadonlyArray<Detail>> => {
-    const node = checked.flow.byName.get(step)
-    if (node === undefined)
-      return Either.left([{ path: "steps", code: "UNKNOWN_STEP", message: `has no step "${step}"` }])
-    return Either.flatMap(codeOf(checked, name, { node, isRehearsed }), ({ modules, source }) =>
-      Either.mapBoth(analyse(source), {
+  Either.flatMap(
+    checkAll(spec, connectors),
+    ({ checked, moduleOf }): Either.Either<StepAnalysis, ReadonlyArray<Detail>> => {
+      const node = checked.flow.byName.get(step)
+      if (node === undefined)
+        return Either.left([{ path: "steps", code: "UNKNOWN_STEP", message: `has no step "${step}"` }])
+      const { modules, source } = scriptOf(checked, name, moduleOf, { node, isRehearsed })
+      return Either.mapBoth(analyse(source), {
         onLeft: (issues) => issues.map((issue) => placedIssue(modules, issue)),
         onRight: ({ bindings, script }) => ({
           script,
@@ -75,37 +70,49 @@ export const compileStep = ({
           isLong: nodesWithin(node).some(({ shape }) => shape.isLong)
         })
       })
-    )
-  })
+    }
+  )
 
 /** The flow as a workflow in code form. Connectors are not looked up, since what is stored was checked. */
 export const writeCode = ({ name, spec }: NamedFlow): Either.Either<string, ReadonlyArray<Detail>> =>
-  Either.flatMap(checkFlow(spec, undefined), (checked) => Either.map(codeOf(checked, name), ({ source }) => source))
+  Either.map(checkAll(spec, undefined), ({ checked, moduleOf }) => scriptOf(checked, name, moduleOf).source)
 
-const codeOf = (
-  checked: CheckedFlow,
-  name: string,
-  test?: StepTest
-): Either.Either<FlowScript, ReadonlyArray<Detail>> => {
-  const mistakes: Array<Detail> = [...patternMistakes(checked)]
-  const compiledModule: CompiledModule = (node, code) => {
-    const compiled = compileModule(code.source)
-    if (Either.isRight(compiled)) return compiled.right
-    mistakes.push(...compiled.left.map((issue) => ({ path: `${node.path}.${code.path}`, ...issue })))
-    return { text: code.source, name: "undefined" }
-  }
-  const script = scriptOf(checked, name, compiledModule, test)
-  return mistakes.length > 0 ? Either.left(mistakes) : Either.right(script)
+/** A flow without mistakes, and the modules of its steps. */
+interface CompiledSteps {
+  readonly checked: CheckedFlow
+  readonly moduleOf: CompiledModule
 }
 
-/** Mistakes in the conditions' patterns and values. */
-const patternMistakes = ({ flow }: CheckedFlow): ReadonlyArray<Detail> =>
-  flow.nodes.flatMap(({ path, shape, step }) => [
-    ...conditionMistakes(`${path}.when`, step.when ?? undefined, patternMistake),
-    ...shape.expressions.flatMap((place) =>
-      "condition" in place ? conditionMistakes(`${path}.${place.path}`, place.condition, patternMistake) : []
-    )
-  ])
+/** Checks the flow and, in the same pass, the patterns of its conditions and the code of its steps. */
+const checkAll = (
+  spec: Json,
+  connectors: KnownConnectors | undefined
+): Either.Either<CompiledSteps, ReadonlyArray<Detail>> => {
+  const compiled = new Map<StepNode, ReturnType<CompiledModule>>()
+  const codeMistakes = (node: StepNode): ReadonlyArray<Detail> => {
+    const { code } = node.shape
+    if (code === undefined) return []
+    const found = compileModule(code.source)
+    if (Either.isLeft(found)) return found.left.map((issue) => ({ path: `${node.path}.${code.path}`, ...issue }))
+    compiled.set(node, found.right)
+    return []
+  }
+  const further = (flow: Flow) => flow.nodes.flatMap((node) => [...patternMistakes(node), ...codeMistakes(node)])
+  const moduleOf: CompiledModule = (node) => {
+    const found = compiled.get(node)
+    if (found === undefined) throw new Error(`the code of ${node.path} was not compiled`)
+    return found
+  }
+  return Either.map(checkFlow(spec, connectors, stepTypes, further), (checked) => ({ checked, moduleOf }))
+}
+
+/** Mistakes in the patterns and values of a step's conditions. */
+const patternMistakes = ({ path, shape, step }: StepNode): ReadonlyArray<Detail> => [
+  ...conditionMistakes(`${path}.when`, step.when ?? undefined, patternMistake),
+  ...shape.expressions.flatMap((place) =>
+    "condition" in place ? conditionMistakes(`${path}.${place.path}`, place.condition, patternMistake) : []
+  )
+]
 
 const compileModule = (source: string) => {
   try {
