@@ -50,6 +50,28 @@ export class BriefMap<K, V extends object> {
   }
 }
 
+/** A set of values that come and go all the time. */
+export class BriefSet<V extends object> {
+  private readonly entries = new BriefMap<number, V>()
+  private added = 0
+
+  /** Returns the function that removes the value. */
+  add(value: V): () => void {
+    const key = this.added++
+    this.entries.set(key, value)
+    return () => void this.entries.delete(key)
+  }
+
+  /** In the order in which they were added. */
+  values(): IterableIterator<V> {
+    return this.entries.values()
+  }
+
+  clear(): void {
+    this.entries.clear()
+  }
+}
+
 interface Cell<V> {
   /** `undefined` once it is removed. */
   value: V | undefined

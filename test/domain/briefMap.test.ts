@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as v8 from "node:v8"
 import * as vm from "node:vm"
-import { BriefMap } from "../../src/domain/BriefMap.js"
+import { BriefMap, BriefSet } from "../../src/domain/BriefMap.js"
 
 v8.setFlagsFromString("--expose-gc")
 const collect: (options?: { readonly type: "minor" }) => void = vm.runInNewContext("gc")
@@ -58,6 +58,19 @@ describe("BriefMap", () => {
       map.delete(key + 1)
     }
     assert.deepStrictEqual(seen, [0, 2])
+  })
+
+  it("is a set, whose values are removed by what adding them returned", () => {
+    const set = new BriefSet<{ readonly n: number }>()
+    const [removeOne, , removeThree] = [1, 2, 3].map((n) => set.add({ n }))
+    removeThree?.()
+    removeThree?.()
+    assert.deepStrictEqual([...set.values()], [{ n: 1 }, { n: 2 }])
+    removeOne?.()
+    set.add({ n: 4 })
+    assert.deepStrictEqual([...set.values()], [{ n: 2 }, { n: 4 }])
+    set.clear()
+    assert.deepStrictEqual([...set.values()], [])
   })
 
   it("leaves the values that were removed to the collector of young objects, which a Map does not", () => {

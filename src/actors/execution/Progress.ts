@@ -2,6 +2,7 @@
  * The state of one run in memory: its pending calls, the rows not yet committed, its metrics. Only the fiber that drives
  * the run changes it; the journal has everything that must survive the process.
  */
+import { BriefMap } from "../../domain/BriefMap.js"
 import type { RunError } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { RunRedaction } from "./RunRedaction.js"
@@ -41,7 +42,7 @@ export class Progress {
   /** Whether the run has a row, so that its changes are fenced by its epoch. */
   hasRow: boolean
   /** Calls that have not ended, by their number. */
-  readonly calls = new Map<number, PendingCall>()
+  readonly calls = new BriefMap<number, PendingCall>()
   /** Calls that wait until fewer than `guest.callsAtOnce` are in flight, in the guest's order. */
   readonly waitingCalls: Array<PendingCall> = []
   /** Timers that the guest made and that are not yet set. */
@@ -49,11 +50,11 @@ export class Progress {
   /** Set timers and postponed calls. */
   readonly callTimers = new CallTimers<PendingCall>()
   /** Calls that are being made, by their number; at most `guest.callsAtOnce`. */
-  readonly inFlight = new Map<number, PendingCall>()
+  readonly inFlight = new BriefMap<number, PendingCall>()
   /** Calls in flight of guests that were lost before this one: they go on, and are not made again. */
-  readonly callsOfLostGuest = new Map<number, PendingCall>()
-  /** Calls that began and whose step is not yet written, in the order in which they began. */
-  readonly unshownCalls = new Set<PendingCall>()
+  readonly callsOfLostGuest = new BriefMap<number, PendingCall>()
+  /** Calls that began and whose step is not yet written, by their number, in the order in which they began. */
+  readonly unshownCalls = new BriefMap<number, PendingCall>()
   /** Characters of the arguments of all calls that have not ended. */
   pendingArguments = 0
   /** Journaled timers and postponements of pending calls, by call number. */
@@ -227,9 +228,9 @@ export class Progress {
   /** Records that a call has begun. */
   begin(call: PendingCall, at: number): void {
     call.startedAt = at
-    // Deleted first, so that the call moves to the end: the set is in the order in which calls began.
-    this.unshownCalls.delete(call)
-    if (!call.isShown) this.unshownCalls.add(call)
+    // Deleted first, so that the call moves to the end: the map is in the order in which calls began.
+    this.unshownCalls.delete(call.id)
+    if (!call.isShown) this.unshownCalls.set(call.id, call)
   }
 
   /** Removes a call that has ended. */
@@ -238,7 +239,7 @@ export class Progress {
     if (own === undefined) return
     this.calls.delete(call.id)
     this.pendingArguments -= own.size
-    this.unshownCalls.delete(own)
+    this.unshownCalls.delete(own.id)
     this.timerEntries.delete(call.id)
   }
 
@@ -301,7 +302,7 @@ export class Progress {
   /** The calls in flight that began before `before` and whose step is not yet written; `most` at most. */
   slowCalls(before: number, most: number): ReadonlyArray<PendingCall> {
     const slow: Array<PendingCall> = []
-    for (const call of this.unshownCalls) {
+    for (const call of this.unshownCalls.values()) {
       if (slow.length === most || call.startedAt >= before) break
       slow.push(call)
     }
@@ -314,7 +315,7 @@ export class Progress {
     const recorded = new Recorded()
     const steps = calls.map((call) => {
       call.isShown = true
-      this.unshownCalls.delete(call)
+      this.unshownCalls.delete(call.id)
       return stepRow(
         { ...call, attempts: [], finishedAt: null, result: null },
         this.redaction.scrub,

@@ -16,6 +16,7 @@ import {
   Option,
   Runtime
 } from "effect"
+import { BriefSet } from "../../domain/BriefMap.js"
 import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/run/RunJournal.js"
 import { type FaultPoint, Faults, noFaults } from "../ports/Faults.js"
@@ -25,13 +26,14 @@ import { Journal, type JournalUnavailable } from "../ports/run/Journal.js"
 import { type GuestSession, Sandbox, type TurnAnswer } from "../ports/run/Sandbox.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
 import { type CallEnd, failure, type HostCallResult, type Postponement } from "./calls/HostCall.js"
+import { ReplayPages } from "./guest/ReplayPages.js"
 import { SliceOrder } from "./guest/TimeSlices.js"
 import type { MachineCommand, MachineEvent } from "./machine/Messages.js"
 import { RunMachine } from "./machine/RunMachine.js"
 import type { PendingCall } from "./PendingCall.js"
 import type { Progress } from "./Progress.js"
 import { make as makeRunEffects } from "./RunEffects.js"
-import { RunMemory } from "./RunMemory.js"
+import { type CallAnswer, RunMemory } from "./RunMemory.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** A run that is driven here. */
@@ -105,15 +107,17 @@ export const make = Effect.gen(function* () {
     /** The run is left to others: commands that its machine gave before are dropped. */
     private hasGivenUp = false
     private session: GuestSession | undefined
-    /** Gives up the calls that are being made. */
-    private readonly calls = new Map<PendingCall, () => void>()
+    /** Give up the calls that are being made. */
+    private readonly calls = new BriefSet<() => void>()
     /** Answers what the machine asked. */
     private asked: RunFiber | undefined
     private timer: RunFiber | undefined
     /** Fibers that have not ended. */
-    private readonly fibers = new Set<RunFiber>()
-    /** Gives back what a page of the journal takes of the memory. */
-    private releasePage: (() => void) | undefined
+    private readonly fibers = new BriefSet<RunFiber>()
+    private readonly pages = new ReplayPages(
+      (page, hold, waits) => effects.page(this.progress, page, hold, waits),
+      (reading) => this.fork(reading, () => undefined)
+    )
 
     constructor(
       spec: RunSpec,
@@ -141,7 +145,7 @@ export const make = Effect.gen(function* () {
     get stop(): Effect.Effect<void> {
       return Effect.suspend(() => {
         this.tell({ _tag: "Stopped" })
-        return Effect.asVoid(Fiber.awaitAll([...this.fibers]))
+        return Effect.asVoid(Fiber.awaitAll([...this.fibers.values()]))
       })
     }
 
@@ -165,10 +169,12 @@ export const make = Effect.gen(function* () {
       switch (command._tag) {
         case "StartGuest":
           this.session = sandbox.start(command.program, guestLimits, command.events, this.onTurn)
-          return
+          return this.pages.readAhead()
         case "Feed":
-          return this.session?.feed(command.events, this.onTurn)
+          this.session?.feed(command.events, this.onTurn)
+          return this.pages.readAhead()
         case "CloseGuest":
+          this.pages.drop()
           this.session?.close()
           this.session = undefined
           return
@@ -207,8 +213,8 @@ export const make = Effect.gen(function* () {
         case "WriteState":
           return this.ask(effects.writeState(progress, command), (outcome) => ({ _tag: "StateWritten", outcome }))
         case "ReadPage": {
-          const hold = (release: () => void) => void (this.releasePage = release)
-          return this.ask(effects.page(progress, command.page, hold), (results) => ({ _tag: "PageRead", results }))
+          const read = this.pages.open(command.page, command.next)
+          return this.ask(read, (results) => ({ _tag: "PageRead", results }))
         }
         case "TakeOverSteps":
           return this.ask(effects.takeOverSteps(progress, command), () => ({ _tag: "StepsTakenOver" }))
@@ -231,11 +237,11 @@ export const make = Effect.gen(function* () {
 
     // --- Effects ---
 
-    private fork<A, E>(effect: Effect.Effect<A, E>, done: (exit: Exit.Exit<A, E>) => void): RunFiber {
+    private fork<A, E>(effect: Effect.Effect<A, E>, done: (exit: Exit.Exit<A, E>) => void): Fiber.RuntimeFiber<A, E> {
       const fiber = runFork(effect, { updateRefs: this.updateRefs })
-      this.fibers.add(fiber)
+      const remove = this.fibers.add(fiber)
       fiber.addObserver((exit) => {
-        this.fibers.delete(fiber)
+        remove()
         done(exit)
       })
       return fiber
@@ -272,7 +278,7 @@ export const make = Effect.gen(function* () {
       this.calls.clear()
       this.asked?.unsafeInterruptAsFork(FiberId.none)
       this.asked = undefined
-      this.endPage()
+      this.pages.drop()
       this.memory.releaseAll()
     }
 
@@ -305,13 +311,8 @@ export const make = Effect.gen(function* () {
     // --- The guest, and commits ---
 
     private readonly onTurn = (answer: TurnAnswer): void => {
-      this.endPage()
+      this.pages.endPage()
       this.tell({ _tag: "Turned", answer })
-    }
-
-    private endPage(): void {
-      this.releasePage?.()
-      this.releasePage = undefined
     }
 
     private commit({ change, releases }: CommandOf<"Commit">): void {
@@ -331,53 +332,53 @@ export const make = Effect.gen(function* () {
 
     private makeCall({ call, plan }: CommandOf<"MakeCall">): void {
       if (plan._tag === "Read") return this.forkCall(call, plan.run)
-      const holding = this.memory.openAnswer()
+      const answer = this.memory.openAnswer()
       const { run } = plan
       this.at("beforeCall", () => {
         // Only a test's fault point takes time, in which the run may have ended.
         if (this.machine.isOver) return
         // This node was frozen, cut off or slow, and another may have the run: its owner goes on with it.
         if (!ownership.owns(this.progress.run.shard)) return this.leave()
-        if (typeof run === "function") this.beginCall(call, (done) => run(holding, done), holding)
-        else this.forkCall(call, countedIn(holding, run), holding)
+        if (typeof run === "function") this.beginCall(call, (done) => run(answer.holding, done), answer)
+        else this.forkCall(call, countedIn(answer.holding, run), answer)
       })
     }
 
-    private forkCall(call: PendingCall, effect: CallEffect, holding?: Holding): void {
+    private forkCall(call: PendingCall, effect: CallEffect, answer?: CallAnswer): void {
       const begin = (done: (end: CallEnd) => void) => {
         const fiber = this.fork(effect, (exit) => done(endOf(exit)))
         return () => fiber.unsafeInterruptAsFork(FiberId.none)
       }
-      this.beginCall(call, begin, holding)
+      this.beginCall(call, begin, answer)
     }
 
-    /** Begins a call, which calls `done` once. `holding`: what its answer is counted in. */
+    /** Begins a call, which calls `done` once. `answer`: what its answer is counted in. */
     private beginCall(
       call: PendingCall,
       begin: (done: (end: CallEnd) => void) => () => void,
-      holding: Holding | undefined
+      answer: CallAnswer | undefined
     ): void {
       let isOver = false
+      let remove = (): void => undefined
       const giveUp = begin((end) => {
         if (isOver) return
         isOver = true
-        this.calls.delete(call)
-        if (end._tag === "Succeeded" && holding !== undefined) this.at("called", () => this.endCall(call, end, holding))
-        else this.endCall(call, end, holding)
+        remove()
+        if (end._tag === "Succeeded" && answer !== undefined) this.at("called", () => this.endCall(call, end, answer))
+        else this.endCall(call, end, answer)
       })
       if (isOver) return
-      this.calls.set(call, () => {
+      remove = this.calls.add(() => {
         isOver = true
         giveUp()
       })
     }
 
-    private endCall(call: PendingCall, end: CallEnd, holding: Holding | undefined): void {
-      const { memory } = this
-      if (holding === undefined) return this.tell({ _tag: "CallEnded", call, end })
-      const isHeld = end._tag !== "Postponement" && holding.bytes > 0
-      if (!isHeld) memory.releaseAnswer(holding)
-      const held = isHeld ? { bytes: holding.bytes, release: () => memory.releaseAnswer(holding) } : undefined
+    private endCall(call: PendingCall, end: CallEnd, answer: CallAnswer | undefined): void {
+      if (answer === undefined) return this.tell({ _tag: "CallEnded", call, end })
+      const isHeld = end._tag !== "Postponement" && answer.holding.bytes > 0
+      if (!isHeld) answer.release()
+      const held = isHeld ? { bytes: answer.holding.bytes, release: answer.release } : undefined
       this.tell({ _tag: "CallEnded", call, end, held })
     }
 

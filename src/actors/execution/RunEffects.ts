@@ -1,7 +1,13 @@
 /** What a run's machine asks for that needs an effect: reads, state writes, checks and messages. */
 import { Effect, Option } from "effect"
 import type { Json } from "../../domain/Json.js"
-import { type CallFailure, type DoneEntry, type IndexedResult, recordedValue } from "../../domain/run/RunJournal.js"
+import {
+  type CallFailure,
+  type DoneEntry,
+  type IndexedResult,
+  type RecordedResult,
+  recordedValue
+} from "../../domain/run/RunJournal.js"
 import { Digests } from "../ports/Digests.js"
 import { HeldBytes } from "../ports/HeldBytes.js"
 import { Identifiers } from "../ports/Identifiers.js"
@@ -18,6 +24,7 @@ import { makeCallPlanner } from "./machine/Launch.js"
 import type { MachineParts } from "./machine/MachineState.js"
 import type { MachineCommand, ReplayedResult, StateOutcome } from "./machine/Messages.js"
 import type { Progress } from "./Progress.js"
+import type { RunSpec } from "./RunSpec.js"
 
 /** Makes the effects of this node's runs, and the functions that their machines share. */
 export const make = Effect.gen(function* () {
@@ -38,31 +45,41 @@ export const make = Effect.gen(function* () {
     random: Math.random
   }
 
+  const withSecrets = (spec: RunSpec, results: ReadonlyArray<RecordedResult>) =>
+    results.every(({ secret }) => secret === undefined)
+      ? Effect.succeed(results.map((result): ReplayedResult => ({ result })))
+      : Effect.forEach(results, (result) =>
+          result.secret === undefined
+            ? Effect.succeed<ReplayedResult>({ result })
+            : Effect.map(host.secretAt(spec, result.secret), (secret) => ({ result, secret: Option.getOrNull(secret) }))
+        )
+
   /**
-   * Reads the results of a page, and the secrets that they refer to. `hold`: called with what gives their memory back, which
-   * the guest's next turn ends.
+   * Reads the results of a page, and the secrets that they refer to. `hold`: called with what gives their memory back.
+   * `waits`: for room; without it the answer is none if there is no room now.
    */
   const page = (
     { run, spec }: Progress,
     calls: ReadonlyArray<IndexedResult>,
-    hold: (release: () => void) => void
-  ): Effect.Effect<ReadonlyArray<ReplayedResult>, JournalUnavailable> =>
+    hold: (release: () => void) => void,
+    waits: boolean
+  ): Effect.Effect<Option.Option<ReadonlyArray<ReplayedResult>>, JournalUnavailable> =>
     Effect.flatMap(
-      history.open(run, calls, hold),
-      Effect.forEach((result) =>
-        result.secret === undefined
-          ? Effect.succeed<ReplayedResult>({ result })
-          : Effect.map(host.secretAt(spec, result.secret), (secret) => ({ result, secret: Option.getOrNull(secret) }))
-      )
+      history.open(run, calls, hold, waits),
+      Option.match({
+        onNone: () => Effect.succeedNone,
+        onSome: (results) => Effect.asSome(withSecrets(spec, results))
+      })
     )
 
   /** The success that an earlier attempt of the run journaled; a secret is read again. */
   const reusedResult = (p: Progress, call: IndexedResult): Effect.Effect<HostCallResult, CallFailure> =>
     Effect.suspend(() => {
       let release = (): void => undefined
-      const read = page(p, [call], (held) => void (release = held))
+      const read = page(p, [call], (held) => void (release = held), true)
       return read.pipe(
         Effect.mapError(unavailableFailure),
+        Effect.map(Option.getOrElse((): ReadonlyArray<ReplayedResult> => [])),
         Effect.flatMap(([replayed]) => {
           if (replayed?.secret === null) return Effect.fail(failure("SecretNotFound", "the secret is gone", "code"))
           return Effect.succeed<HostCallResult>(replayed?.secret ?? { value: recordedValue(replayed?.result) })

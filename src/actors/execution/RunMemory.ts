@@ -3,14 +3,21 @@
  * are fed to the guest and committed.
  */
 import type { Effect } from "effect"
+import { BriefSet } from "../../domain/BriefMap.js"
 import { type BytesRefused, type HeldBytes, type Holding, takeBytes } from "../ports/HeldBytes.js"
 
 /** Arguments below this size cost less than the run itself. */
 const smallBytes = 16 * 1024
 
+/** What the answers to one call take of the memory, until `release`. */
+export interface CallAnswer {
+  readonly holding: Holding
+  readonly release: () => void
+}
+
 /** The memory of one run, also over losses of its guest. */
 export class RunMemory {
-  private readonly answers = new Set<Holding>()
+  private readonly answers = new BriefSet<Holding>()
   /** Opened when the run first has large arguments: most never do. */
   private arguments: Holding | undefined
 
@@ -30,22 +37,21 @@ export class RunMemory {
   }
 
   /** A holding for the answers to one call. */
-  openAnswer(): Holding {
+  openAnswer(): CallAnswer {
     const holding = this.ledger.open(this.organisationId, "answers")
-    this.answers.add(holding)
-    return holding
-  }
-
-  releaseAnswer(holding: Holding): void {
-    this.answers.delete(holding)
-    holding.release()
+    const forget = this.answers.add(holding)
+    const release = (): void => {
+      forget()
+      holding.release()
+    }
+    return { holding, release }
   }
 
   /** Releases everything: the run has left this node, or begins its next attempt. */
   releaseAll(): void {
     this.arguments?.release()
     this.arguments = undefined
-    for (const holding of this.answers) holding.release()
+    for (const holding of this.answers.values()) holding.release()
     this.answers.clear()
   }
 }

@@ -2,13 +2,13 @@
  * Reads the results of a journal for a replay, in pages that are counted in the ledger of held bytes: a journal may be
  * larger than the memory, and many runs may be replayed at once.
  */
-import { Effect } from "effect"
+import { Effect, type Option } from "effect"
 import { type IndexedCall, type IndexedResult, partsOf, type RecordedResult } from "../../../domain/run/RunJournal.js"
 import { type HeldBytes, takeBytes } from "../../ports/HeldBytes.js"
 import type { Journal, JournalUnavailable, OpenRun } from "../../ports/run/Journal.js"
 
 /** Bytes of rows of one page; a larger row is a page of its own. */
-const pageBytes = 256 * 1024
+const pageBytes = 1024 * 1024
 /** A result is held as the text that Postgres sends, in clear, and in the frame for its guest. */
 const copies = 3
 /** The most that is taken for one page, so that a larger result is not refused. */
@@ -31,23 +31,28 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
   })
 
   /**
-   * Reads the results of a page, in their order. `hold`: called before any memory is taken, with what gives it back. Waits
-   * for room as long as it takes, since a replay holds nothing else that another one could wait for.
+   * Reads the results of a page, in their order. `hold`: called before any memory is taken, with what gives it back.
+   * `waits`: for room, as long as it takes; the replay must hold nothing else then that another one could wait for. Without
+   * it the answer is none if there is no room now.
    */
   const open = (
     run: OpenRun,
     page: ReadonlyArray<IndexedResult>,
-    hold: (release: () => void) => void
-  ): Effect.Effect<ReadonlyArray<RecordedResult>, JournalUnavailable> =>
+    hold: (release: () => void) => void,
+    waits: boolean
+  ): Effect.Effect<Option.Option<ReadonlyArray<RecordedResult>>, JournalUnavailable> =>
     Effect.suspend(() => {
+      const results = Effect.asSome(read(run, page))
       const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
-      if (bytes === 0) return read(run, page)
+      if (bytes === 0) return results
       const holding = ledger.open(run.organisationId, "journals")
       hold(holding.release)
-      return takeBytes(holding, Math.min(bytes * copies, mostBytes)).pipe(
+      const taken = Math.min(bytes * copies, mostBytes)
+      if (!waits) return holding.tryTake(taken) ? results : Effect.succeedNone
+      return takeBytes(holding, taken).pipe(
         Effect.retry({ while: ({ reason }) => reason === "busy" }),
         Effect.orDie,
-        Effect.zipRight(read(run, page))
+        Effect.zipRight(results)
       )
     })
 

@@ -62,9 +62,8 @@ export class GuestTurns {
 
   private readPage(replay: Replay): void {
     if (replay.page.length === 0) return this.feedPage(replay, [])
-    this.machine.ask({ _tag: "ReadPage", page: replay.page }, "PageRead", ({ results }) =>
-      this.feedPage(replay, results)
-    )
+    const { next, page } = replay
+    this.machine.ask({ _tag: "ReadPage", page, next }, "PageRead", ({ results }) => this.feedPage(replay, results))
   }
 
   private feedPage(replay: Replay, results: ReadonlyArray<ReplayedResult>): void {

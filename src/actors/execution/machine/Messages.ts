@@ -93,8 +93,12 @@ export type MachineCommand =
       readonly seq: number
       readonly at: number
     }
-  /** Answered by `PageRead`, whose results are held until the guest has taken them. */
-  | { readonly _tag: "ReadPage"; readonly page: ReadonlyArray<IndexedCall> }
+  /** Answered by `PageRead`, whose results are held until the guest has taken them. `next`: the page that will be asked for then. */
+  | {
+      readonly _tag: "ReadPage"
+      readonly page: ReadonlyArray<IndexedCall>
+      readonly next: ReadonlyArray<IndexedCall> | undefined
+    }
   | { readonly _tag: "ReadIndex" }
   /** Copies the first rows of the parent's trace, but for the open ones. Answered by `StepsTakenOver`. */
   | { readonly _tag: "TakeOverSteps"; readonly rows: number; readonly open: ReadonlyArray<number> }

@@ -68,7 +68,7 @@ export const recordPostponement = (p: Progress, { call, until }: PostponedCall):
   if (until.why !== "approval") return
   // Nothing else shows a call that people let wait: a suspended run has none in flight.
   call.isShown = true
-  p.unshownCalls.delete(call)
+  p.unshownCalls.delete(call.id)
   p.trace({ ...call, attempts: [], finishedAt: null, result: null })
 }
 

@@ -49,6 +49,11 @@ export class Replay {
     return this.pages[this.nth] ?? []
   }
 
+  /** The page after it. */
+  get next(): ReadonlyArray<IndexedCall> | undefined {
+    return this.pages[this.nth + 1]
+  }
+
   get isFirst(): boolean {
     return this.nth === 0
   }
