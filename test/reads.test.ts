@@ -13,7 +13,7 @@ const ownClients = [
   "src/runtime/postgres/database/ConnectionLoss.ts", // mends their transactions
   "src/runtime/postgres/database/Sql.ts", // takes the types from them away
   "src/runtime/postgres/database/Migrations.ts", // runs the library's migrator
-  "src/runtime/vault/DataKeys.ts" // leaves the caller's transaction
+  "src/runtime/postgres/database/OutsideTransaction.ts" // leaves the caller's transaction
 ]
 
 /** The comments that lead to a node within its statement, or follow it on its line. */
