@@ -3,6 +3,7 @@
  * which is faster than a request; the check `generated` proves that they equal the served documents.
  */
 import { dereference, type Schema, validate } from "@cfworker/json-schema"
+import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 
@@ -65,6 +66,15 @@ const jsonOf = (text: string): unknown => {
   }
 }
 
+/**
+ * Hashes of bodies that conformed to their schema. Many answers of tests differ in the ids of requests and records only:
+ * the value of an id does not matter to a schema, its prefix and its length do.
+ */
+const conforming = new WeakMap<Schema, Set<string>>()
+
+const hashOf = (text: string): string =>
+  hash("sha1", text.replaceAll(/\b([a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b/g, "$1"), "base64")
+
 const bodyViolation = (operation: Operation, answer: JsonObject, { headers, text }: Answered): string | undefined => {
   const content = members(answer["content"])
   if (Object.keys(content).length === 0) return text === "" ? undefined : "has a body, and is told to have none"
@@ -72,14 +82,19 @@ const bodyViolation = (operation: Operation, answer: JsonObject, { headers, text
   const told = content[type] ?? content["*/*"]
   if (told === undefined) return `is ${type}, and told to be ${Object.keys(content).join(" or ")}`
   if (!/[/+]json$/.test(type)) return undefined
-  const body = jsonOf(text)
-  if (body === undefined) return text === "" && content["*/*"] !== undefined ? undefined : "is not JSON"
   // The same object as in the document, since the library identifies schemas by object.
   const schema: unknown = members(told)["schema"]
+  const hashed = hashOf(text)
+  if (isSchema(schema) && conforming.get(schema)?.has(hashed) === true) return undefined
+  const body = jsonOf(text)
+  if (body === undefined) return text === "" && content["*/*"] !== undefined ? undefined : "is not JSON"
   if (!isSchema(schema)) return "has no schema"
   const checked = (isShort: boolean) => validate(body, schema, "2020-12", operation.document.lookup, isShort)
   // Almost every answer is valid: all its errors are collected only if there is one.
-  if (checked(true).valid) return undefined
+  if (checked(true).valid) {
+    conforming.set(schema, (conforming.get(schema) ?? new Set()).add(hashed))
+    return undefined
+  }
   return checked(false)
     .errors.map(({ error, instanceLocation }) => `${instanceLocation}: ${error}`)
     .join("; ")

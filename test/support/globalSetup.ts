@@ -40,7 +40,8 @@ export const setup = async (project: TestProject) => {
       dataDir,
       durable: false,
       programDir,
-      settings: { max_connections: 200, unix_socket_directories: sockets }
+      // The vacuum would visit each database of a test every 20 seconds, in a process of its own.
+      settings: { max_connections: 200, unix_socket_directories: sockets, autovacuum_naptime: "10min" }
     })
     yield* migrate(postgres.urls.owner)
     return postgres

@@ -39,7 +39,7 @@ const newest = async ({ id }: TestCaller, count: number, later: Ask["later"] = 0
 
 /** The one entry of the request that was answered, which is the actor's last one. */
 const entryOf = async (caller: TestCaller, { headers }: Answer): Promise<Entry> => {
-  const find = async () => (await newest(caller, 20)).filter(({ requestId }) => requestId === headers["x-request-id"])
+  const find = async () => (await newest(caller, 6)).filter(({ requestId }) => requestId === headers["x-request-id"])
   const [entry, ...others] = await eventually(find, (found) => found.length > 0)
   assert.deepStrictEqual(others, [])
   return entry ?? assert.fail("no entry")
