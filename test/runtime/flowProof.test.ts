@@ -17,6 +17,8 @@ import { type ExpectedRun, interpret, someTime, type Stub } from "../support/nai
 import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
 
 const flows = process.env["SVC_TEST_LONG"] === "1" ? 1_000 : 100
+/** Other flows than those of CI. */
+const firstSeed = Number(process.env["SVC_TEST_SEED"] ?? 0)
 
 const wasm = Uint8Array.from(
   readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
@@ -26,18 +28,23 @@ const limits = { memoryBytes: 128 * 1024 * 1024, cpuMillis: 60_000 }
 
 const action = { versions: [1], readOnly: false }
 const connectors: KnownConnectors = {
-  crm: { kind: "crm", actions: { find: action, send: action } },
+  crm: { kind: "crm", actions: { find: action, send: action, look: { versions: [1], readOnly: true } } },
   openai: { kind: "ai", actions: { createChatCompletion: action } }
 }
 
-/** What the world answers follows from the step's path, and every ninth call of the connector fails. */
-const stub: Stub = (path, name) => {
+/** What the world answers follows from the step's path. Every sixth call of the connector fails; every second `send`, for a moment. */
+const stub: Stub = (path, name, nth) => {
   let hash = 7
   for (const letter of path) hash = (hash * 31 + letter.charCodeAt(0)) % 1_000_003
-  if (name.startsWith("connector.crm.") && hash % 9 === 0) return { ok: false, message: `no ${path}` }
+  const isTransient = name === "connector.crm.send"
+  const fails =
+    name.startsWith("connector.crm.") && hash % (isTransient ? 2 : 6) === 0 && !(isTransient && nth > hash % 3)
+  if (fails) return { ok: false, message: `no ${path}`, isTransient }
+  if (name === "state.get") return { ok: true, value: (hash + nth) % 5 }
+  const v = name === "connector.crm.look" ? (hash + nth) % 5 : hash % 10
   return {
     ok: true,
-    value: name === "timer.sleep" ? null : { v: hash % 10, list: [{ v: 1 }], text: `t${hash}`, usage: { n: hash } }
+    value: name === "timer.sleep" ? null : { v, list: [{ v: 1 }], text: `t${hash}`, usage: { n: hash } }
   }
 }
 
@@ -66,6 +73,13 @@ const runScript = async (
   const { instance } = await engine.load(Buffer.from(script), limits)
   const open: Array<Made> = []
   const answered = new Set<string>()
+  const counts = new Map<string, number>()
+  /** The number of times that a text was counted before. */
+  const countOf = (what: string): number => {
+    const count = counts.get(what) ?? 0
+    counts.set(what, count + 1)
+    return count
+  }
   let now = 1
   let event: object = { t: "start", now, seed: [1, 2, 3, 4], ctx: { input, execution: { attempt: 1 } } }
   for (;;) {
@@ -77,17 +91,25 @@ const runScript = async (
     for (const one of outputs) {
       if (one.t === "ret" || one.t === "throw") return one
       if (one.t !== "call") continue
-      const call: Made = { ...one, path: one.p, key: `${one.p}|${one.n}` }
+      const attempt = countOf(`${one.p}|${one.n}`)
+      const call: Made = { ...one, path: one.p, key: `${one.p}|${one.n}${attempt === 0 ? "" : `@${attempt}`}` }
       onCall(call, answered)
       open.push(call)
     }
     const [next] = open.splice(random(open.length), 1)
     if (next === undefined) throw new Error("waits for nothing")
     answered.add(next.key)
-    const answer = stub(next.path, next.name)
+    const answer = stub(next.path, next.name, countOf(`${next.path} ${next.name}`))
     const more = answer.ok
       ? { ok: true, v: answer.value }
-      : { ok: false, e: { name: "ConnectorError", message: answer.message } }
+      : {
+          ok: false,
+          e: {
+            name: "ConnectorError",
+            message: answer.message,
+            data: { category: answer.isTransient ? "transient" : "code" }
+          }
+        }
     event = { t: "done", id: next.id, now: ++now, ...more }
   }
 }
@@ -113,8 +135,8 @@ const assertEnd = (end: End, { calls, end: expected }: ExpectedRun, made: Readon
 
 describe("A flow", () => {
   it(`makes the calls of its description, in their order, and ends as it says: ${flows} random ones`, async () => {
-    const seen = { calls: 0, failed: 0, continued: 0 }
-    for (let seed = 0; seed < flows; seed++) {
+    const seen = { calls: 0, failed: 0, continued: 0, repeated: 0, looks: 0 }
+    for (let seed = firstSeed; seed < firstSeed + flows; seed++) {
       const flow = randomFlow(seed)
       const { spec } = flow
       const expected = await interpret(spec, flow.input, stub)
@@ -138,6 +160,10 @@ describe("A flow", () => {
         throw new Error(`flow ${seed}: ${JSON.stringify(flow, null, 1)}\n${exported}`, { cause })
       }
       seen.calls += made.size
+      for (const key of made) {
+        if (key.endsWith("@1")) seen.repeated++
+        if (expected.calls.get(key)?.name === "connector.crm.look") seen.looks++
+      }
       if (!expected.end.ok) seen.failed++
       else if (expected.end.continued) seen.continued++
       if (seed % 50 === 0) globalThis.gc?.()
@@ -146,6 +172,8 @@ describe("A flow", () => {
     assert.isAbove(seen.calls, flows)
     assert.isAbove(seen.failed, flows / 20)
     assert.isAbove(seen.continued, flows / 20)
+    assert.isAbove(seen.repeated, 0)
+    assert.isAbove(seen.looks, flows / 20)
     assert.isBelow(seen.failed + seen.continued, flows * 0.8)
   })
 })

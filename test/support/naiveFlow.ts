@@ -3,15 +3,19 @@
  * ends. Nothing here is shared with the service. A step that fails ends the list that it stands in; since independent steps may
  * have begun by then, their calls are possible, not certain.
  */
+import { asText, expression, holds, isPlain, mapOver, render, renderAll } from "./naiveExpressions.js"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- Documents and data of any kind.
 type Any = any
 
-/** What the world answers to a call of a step. */
+/** What the world answers to a call of a step. `nth`: the step's calls of this name before. */
 export type Stub = (
   path: string,
-  name: string
-) => { readonly ok: true; readonly value: Any } | { readonly ok: false; readonly message: string }
+  name: string,
+  nth: number
+) =>
+  | { readonly ok: true; readonly value: Any }
+  | { readonly ok: false; readonly message: string; readonly isTransient: boolean }
 
 /** A call that a run may make. */
 export interface ExpectedCall {
@@ -23,7 +27,7 @@ export interface ExpectedCall {
 }
 
 export interface ExpectedRun {
-  /** By the step's path and the number of the call in it: `sync[3].send|0`. */
+  /** By the step's path and the number of the call in it, then that of the attempt: `sync[3].send|0`, `sync[3].send|0@1`. */
   readonly calls: ReadonlyMap<string, ExpectedCall>
   readonly end:
     | { readonly ok: true; readonly value: Any; readonly status: number | undefined; readonly continued: boolean }
@@ -39,7 +43,8 @@ export const someTime = "some time"
 class Failed extends Error {
   constructor(
     readonly paths: ReadonlySet<string>,
-    message: string
+    message: string,
+    readonly isTransient = false
   ) {
     super(message)
   }
@@ -50,79 +55,6 @@ interface Env {
   readonly steps: { [name: string]: { readonly output: Any; readonly error: Any } }
   readonly prefix: string
   readonly after: ReadonlySet<string>
-}
-
-// --- Expressions ---
-
-const isPlain = (value: Any): boolean => typeof value === "object" && value !== null && !Array.isArray(value)
-
-const lookUp = (path: string, scope: Any): Any => {
-  let value = scope
-  for (const [, name, index] of path.matchAll(/([A-Za-z_]\w*)|\[(\d+)\]/g)) {
-    const isMember = name === undefined ? Array.isArray(value) : isPlain(value)
-    value = isMember && Object.hasOwn(value, name ?? index ?? "") ? value[name ?? index ?? ""] : undefined
-  }
-  return value
-}
-
-const expression = /\{\{\s*("\{\{"|[\w.[\]]+)\s*\}\}/g
-
-const asText = (value: Any): string =>
-  value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value)
-
-const render = (template: string, scope: Any): Any => {
-  const valueOf = (source: string) => (source === '"{{"' ? "{{" : (lookUp(source, scope) ?? null))
-  const [only] = template.matchAll(expression)
-  if (only?.[0] === template) return valueOf(only[1] ?? "")
-  return template.replaceAll(expression, (_, source: string) => asText(valueOf(source)))
-}
-
-const renderAll = (value: Any, scope: Any): Any => {
-  if (typeof value === "string") return render(value, scope)
-  if (Array.isArray(value)) return value.map((one) => renderAll(one, scope))
-  return isPlain(value)
-    ? Object.fromEntries(Object.entries(value).map(([name, one]) => [name, renderAll(one, scope)]))
-    : value
-}
-
-const mapOver = (base: Any, mapping: Any, scope: Any): Any => {
-  const made = structuredClone(base)
-  for (const [target, of] of Object.entries<Any>(mapping)) {
-    const names = target.split(".")
-    const last = names.pop() ?? ""
-    let at = made
-    for (const name of names) at = at[name] = isPlain(at[name]) ? at[name] : {}
-    at[last] =
-      isPlain(of) && "from" in of
-        ? (lookUp(of.from, scope) ?? renderAll(of.default ?? null, scope))
-        : renderAll(of, scope)
-  }
-  return made
-}
-
-const holds = (condition: Any, scope: Any): boolean => {
-  if (condition.all !== undefined) return condition.all.every((one: Any) => holds(one, scope))
-  if (condition.any !== undefined) return condition.any.some((one: Any) => holds(one, scope))
-  if (condition.not !== undefined) return !holds(condition.not, scope)
-  const found = lookUp(condition.path, scope)
-  const { op, value } = condition
-  const isMissing = found === undefined
-  switch (op) {
-    case "exists":
-      return isMissing !== value
-    case "eq":
-      return !isMissing && found === value
-    case "neq":
-      return isMissing || found !== value
-    case "gt":
-      return typeof found === "number" && found > value
-    case "lte":
-      return typeof found === "number" && found <= value
-    case "in":
-      return !isMissing && value.includes(found)
-    default:
-      throw new Error(`another operator: ${op}`)
-  }
 }
 
 // --- Order ---
@@ -148,6 +80,8 @@ const readBy = (step: Any): ReadonlySet<string> => {
         const [root, name] = path.split(".")
         if (root === "steps" && name !== undefined) read.add(name)
       }
+    } else if (isPlain(value) && (value.fn === "CONCAT" || value.fn === "COALESCE")) {
+      for (const path of value.fn === "CONCAT" ? value.args.slice(1) : value.args) visit(path, "path")
     } else if (typeof value === "object" && value !== null)
       for (const [name, child] of Object.entries(value)) visit(child, name)
   }
@@ -183,6 +117,7 @@ const waitsOf = (steps: ReadonlyArray<Any>): ReadonlyMap<string, ReadonlySet<str
 class Interpreter {
   readonly calls = new Map<string, ExpectedCall>()
   private hasFailures = false
+  private readonly counts = new Map<string, number>()
 
   constructor(
     private readonly input: Any,
@@ -212,11 +147,43 @@ class Interpreter {
     return { input: this.input, trigger: this.input, ...variables, steps }
   }
 
-  private call(env: Env, path: string, name: string, args: ReadonlyArray<Any>): Any {
-    this.calls.set(`${path}|0`, { name, args: structuredClone(args), isCertain: true, after: env.after })
-    const answer = this.stub(path, name)
-    if (!answer.ok) throw new Failed(new Set([path]), answer.message)
+  private call(env: Env, path: string, name: string, args: ReadonlyArray<Any>, number = 0): Any {
+    let key = `${path}|${number}`
+    for (let attempt = 1; this.calls.has(key); attempt++) key = `${path}|${number}@${attempt}`
+    this.calls.set(key, { name, args: structuredClone(args), isCertain: true, after: env.after })
+    const nth = this.counts.get(`${path} ${name}`) ?? 0
+    this.counts.set(`${path} ${name}`, nth + 1)
+    const answer = this.stub(path, name, nth)
+    if (!answer.ok) throw new Failed(new Set([path]), answer.message, answer.isTransient)
     return answer.value
+  }
+
+  /** Repeats a body that fails for a moment. The pauses between are numbered apart, from a million on. */
+  private async attempts(retry: Any, env: Env, path: string, body: () => Promise<Any>): Promise<Any> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await body()
+      } catch (cause) {
+        const isLast = attempt >= (retry?.maxAttempts ?? 1)
+        if (isLast || !(cause instanceof Failed) || !cause.isTransient) throw cause
+        this.call(env, path, "timer.sleep", [retry.initialMs], 1_000_000 + attempt)
+      }
+  }
+
+  private runWait(config: Any, env: Env, scope: Any, path: string): Any {
+    if (config.condition === undefined) {
+      this.call(env, path, "timer.sleep", [config.durationMs])
+      return { until: someTime }
+    }
+    const isStored = JSON.stringify(config.condition).includes('"state.ORG.k"')
+    let number = 0
+    for (let looks = 1; ; looks++) {
+      const stored = isStored ? this.call(env, path, "state.get", ["k", { scope: "ORG" }], number++) : undefined
+      const asked = [renderAll(config.poll?.input ?? {}, scope), {}]
+      const poll = config.poll === undefined ? null : this.call(env, path, "connector.crm.look", asked, number++)
+      if (holds(config.condition, { ...scope, poll, state: { ORG: { k: stored } } })) return { looks, poll }
+      this.call(env, path, "timer.sleep", [config.pollSeconds * 1_000], number++)
+    }
   }
 
   /** Runs a list. Once a step of it has failed for good, all of its calls are uncertain. */
@@ -277,8 +244,7 @@ class Interpreter {
     const { config = {} } = step
     switch (step.type) {
       case "wait":
-        this.call(env, path, "timer.sleep", [config.durationMs])
-        return { until: someTime }
+        return this.runWait(config, env, scope, path)
       case "approval":
         return this.call(env, path, "approval.request", [renderAll(config, scope)])
       case "notification":
@@ -296,20 +262,23 @@ class Interpreter {
     const { config = {} } = step
     const args = mapOver(renderAll(step.input ?? {}, scope), step.mapping ?? {}, scope)
     if (step.connector !== undefined) {
-      const { actionVersion: version, connection } = step
+      const { actionVersion: version, connection, retry, timeoutMs } = step
       const options = {
         ...(version === undefined ? {} : { version }),
-        ...(connection === undefined ? {} : { connection })
+        ...(connection === undefined ? {} : { connection }),
+        ...(retry === undefined ? {} : { retry }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs })
       }
       return this.call(env, path, `connector.${step.connector}.${step.action}`, [args, options])
     }
-    if (config.code !== undefined) return this.runCode(config.code, args, env, path)
+    if (config.code !== undefined)
+      return this.attempts(step.retry, env, path, () => this.runCode(config.code, args, env, path))
     if (config.prompt === undefined)
       return config.transform === undefined ? args : mapOver(args, config.transform, scope)
     const messages = [{ role: "user", content: asText(render(config.prompt, scope)) }]
     const answer = this.call(env, path, "connector.openai.createChatCompletion", [
       { model: config.model, messages, ...args },
-      {}
+      step.retry === undefined ? {} : { retry: false }
     ])
     return { text: answer.text, usage: answer.usage }
   }

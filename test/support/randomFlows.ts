@@ -96,7 +96,11 @@ class Generator {
     const step = scope.steps[this.random(scope.steps.length)]
     const path =
       step !== undefined && this.chance(40) ? `steps.${step}.output.v` : this.pick("input.n", "input.none", "input.o.x")
-    const op = this.pick("eq", "neq", "gt", "lte", "in", "exists")
+    const op = this.pick("eq", "neq", "gt", "lte", "in", "exists", "matches")
+    if (op === "matches") {
+      const text = step !== undefined && this.chance(60) ? `steps.${step}.output.text` : this.pick("input.t", "input.n")
+      return { path: text, op, value: this.pick("^t[0-9]+$", "x", "[13579]$", "^(te|t1)", "(a|b)*c", "^$", "t.{2,4}$") }
+    }
     return { path, op, value: op === "exists" ? this.chance(70) : op === "in" ? [1, 2, 3, 4] : this.random(8) }
   }
 
@@ -107,9 +111,33 @@ class Generator {
       if (this.chance(50)) continue
       mapping[target] = this.chance(60)
         ? this.value(scope)
-        : { from: this.path(scope), ...(this.chance(50) ? { default: this.value(scope) } : {}) }
+        : {
+            ...(this.chance(50) ? this.computed(scope) : { from: this.path(scope) }),
+            ...(this.chance(50) ? { default: this.value(scope) } : {})
+          }
     }
     return mapping
+  }
+
+  /** A path with transforms that can be applied to whatever it gives. */
+  private computed(scope: Scope): JsonObject {
+    const other = () => this.path(scope)
+    if (this.chance(40)) {
+      const numbers = [
+        { fn: "ADD", args: [this.random(9)] },
+        { fn: "MULTIPLY", args: [3] },
+        { fn: "ROUND", args: [0] }
+      ]
+      return {
+        from: this.pick("input.n", "input.o.x", "input.none"),
+        transforms: numbers.filter(() => this.chance(60))
+      }
+    }
+    const first = this.chance(70)
+      ? { fn: "CONCAT", args: [this.pick("", "-", " "), other()] }
+      : { fn: "COALESCE", args: [other(), other()] }
+    const rest = ["TRIM", "UPPER", "LOWER"].filter(() => this.chance(40)).map((fn) => ({ fn }))
+    return { from: other(), transforms: first.fn === "CONCAT" ? [first, ...rest] : [first] }
   }
 
   private arguments(scope: Scope): JsonObject {
@@ -119,20 +147,26 @@ class Generator {
     }
   }
 
+  private retry(percent = 40): JsonObject {
+    if (!this.chance(percent)) return {}
+    return { retry: { maxAttempts: 1 + this.random(3), backoff: "fixed", initialMs: 1 + this.random(500), jitter: 0 } }
+  }
+
   private action(scope: Scope): JsonObject {
-    const more = this.arguments(scope)
-    switch (this.random(4)) {
+    const more = { ...this.arguments(scope), ...this.retry() }
+    switch (this.random(5)) {
       case 0:
         return { type: "action", ...more }
       case 1:
         return { type: "action", config: { transform: this.mapping(scope) }, ...more }
-      case 2: {
-        const call = this.chance(40) ? 'await svc.connector.crm.send({ of: "CODE", n: ctx.input.n })' : "null"
+      case 2:
+      case 3: {
+        const call = this.chance(75) ? 'await svc.connector.crm.send({ of: "CODE", n: ctx.input.n })' : "null"
         const end = this.chance(12)
           ? 'throw new Error("code failed")'
           : "return { v: ctx.input.n, input, answer, list: [input] }"
         const code = `export default async (input, ctx) => {\n  const answer = ${call}\n  ${end}\n}\n`
-        return { type: "action", config: { code }, ...more }
+        return { type: "action", config: { code }, ...more, ...this.retry(80) }
       }
       default:
         return {
@@ -141,9 +175,23 @@ class Generator {
           action: this.pick("find", "send"),
           ...more,
           ...(this.chance(20) ? { actionVersion: 1 } : {}),
-          ...(this.chance(20) ? { connection: "second" } : {})
+          ...(this.chance(20) ? { connection: "second" } : {}),
+          ...(this.chance(20) ? { timeoutMs: 1_000 + this.random(1_000) } : {})
         }
     }
+  }
+
+  /** A condition that holds within five looks: stored and polled values go through 0 to 4. */
+  private change(scope: Scope): JsonObject {
+    const state = { path: "state.ORG.k", op: "eq", value: this.random(5) }
+    const polled = { path: "poll.v", op: "lte", value: this.random(5) }
+    const poll = {
+      connector: "crm",
+      action: "look",
+      ...(this.chance(50) ? { input: { of: this.template(scope) } } : {})
+    }
+    const condition = this.pick<JsonObject>(state, polled, { any: [state, polled] })
+    return { condition, pollSeconds: 5 + this.random(60), ...(condition === state ? {} : { poll }) }
   }
 
   private simple(scope: Scope): JsonObject {
@@ -151,9 +199,14 @@ class Generator {
       case 0:
         return { type: "notification", config: { channel: "in_app", body: `n ${this.template(scope)}` } }
       case 1:
-        return { type: "action", config: { prompt: this.template(scope), model: "m" }, ...this.arguments(scope) }
+        return {
+          type: "action",
+          config: { prompt: this.template(scope), model: "m" },
+          ...this.arguments(scope),
+          ...this.retry()
+        }
       case 2:
-        return { type: "wait", config: { durationMs: 1 + this.random(1_000) } }
+        return { type: "wait", config: this.chance(40) ? this.change(scope) : { durationMs: 1 + this.random(1_000) } }
       case 3:
         return { type: "approval", config: { approvers: ["admin"], message: `ok ${this.template(scope)}` } }
       default:
@@ -220,7 +273,7 @@ class Generator {
         ...(this.chance(15) ? { when: this.condition(reads) } : {}),
         ...(this.chance(20) ? { dependsOn: before.filter(() => this.chance(30)) } : {}),
         // A gate is no boundary of failures.
-        ...(body["type"] !== "gate" && this.chance(isGroup ? 50 : 70) ? { onError: "continue" } : {})
+        ...(body["type"] !== "gate" && this.chance(isGroup ? 45 : 50) ? { onError: "continue" } : {})
       })
     }
     return steps
