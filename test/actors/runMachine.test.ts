@@ -143,7 +143,7 @@ const programOf = (random: () => number): Program =>
   )
 
 /** The same ones each time; `npm run test:machine` tries ten million. */
-const orders = Number(process.env["SVC_TEST_ORDERS"] ?? 50_000)
+const orders = Number(process.env["SVC_TEST_ORDERS"] ?? 100_000)
 
 /** Its checks compare by themselves: each assertion of the library would cost as much as a run. */
 describe("over random orders of events", () => {

@@ -59,7 +59,7 @@ describe("a pattern", () => {
       FastCheck.property(wholePattern, text, (one, found) => {
         assert.strictEqual(matches(one, found), oracle(one, found), JSON.stringify([one, found]))
       }),
-      { numRuns: process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 8_000 }
+      { numRuns: process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 10_000 }
     )
   })
 
