@@ -8,7 +8,14 @@ import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { isSameProcess, treeOf } from "../../support/processes.js"
 import { proofs } from "../../support/proofs.js"
-import { makeDataDirectory, postgresPid, prepareData, type Service, startService } from "../../support/Service.js"
+import {
+  makeDataDirectory,
+  postgresPid,
+  prepareCompiled,
+  prepareData,
+  type Service,
+  startService
+} from "../../support/Service.js"
 import { commandLineOf, descendantOf, killProcess, nodeOf, nodesOf } from "../../support/supervised.js"
 
 const place = makeDataDirectory()
@@ -269,6 +276,7 @@ describe("on an operator's Postgres", () => {
   let cluster: TestCluster
   beforeAll(async () => {
     cluster = await makeCluster()
+    await prepareCompiled(own.dataDir)
   }, 60_000)
   afterAll(async () => {
     await cluster.end()

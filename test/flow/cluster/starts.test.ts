@@ -5,7 +5,7 @@ import { appendFileSync, cpSync, readdirSync } from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
 import { makeCluster, type TestCluster } from "../../support/cluster.js"
-import { makeDataDirectory, startService } from "../../support/Service.js"
+import { makeDataDirectory, prepareCompiled, startService } from "../../support/Service.js"
 
 let cluster: TestCluster
 const place = makeDataDirectory()
@@ -13,6 +13,7 @@ const place = makeDataDirectory()
 beforeAll(async () => {
   cluster = await makeCluster()
   await cluster.start()
+  await prepareCompiled(place.dataDir)
 }, 60_000)
 afterAll(async () => {
   await cluster.end()

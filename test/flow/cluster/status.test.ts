@@ -6,7 +6,7 @@ import { type ClusterNode, makeCluster, shardCount, type TestCluster } from "../
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { createSecondOrganisation } from "../../support/secondOrganisation.js"
-import { makeDataDirectory, startService } from "../../support/Service.js"
+import { makeDataDirectory, prepareCompiled, startService } from "../../support/Service.js"
 
 const place = makeDataDirectory()
 let cluster: TestCluster
@@ -21,6 +21,7 @@ beforeAll(async () => {
   front = await cluster.start()
   other = await cluster.start()
   await cluster.whole(2)
+  await prepareCompiled(place.dataDir)
   const key = await createSecondOrganisation(place.dataDir, "Stranger", cluster.env)
   stranger = apiOf({ ...front.client.dev, apiKey: key })
 }, 120_000)
