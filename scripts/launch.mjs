@@ -56,7 +56,9 @@ const keepCompiled = (directory) => {
   // Back to the build's flags, which V8 compares.
   setFlagsFromString("--flush-bytecode")
   if (resolve(directory) !== dataDir) return
+  setFlagsFromString("--heap-growing-percent=0")
   const code = script.createCachedData()
+  limitGrowth()
   const sum = Buffer.alloc(4)
   sum.writeUInt32LE(crc32(code))
   const folder = dirname(kept)
@@ -66,6 +68,12 @@ const keepCompiled = (directory) => {
   writeFileSync(draft, Buffer.concat([sum, code]), { mode: 0o600, flag: "wx" })
   renameSync(draft, kept)
 }
+
+/**
+ * V8 collects old objects once they have grown by 80 % since the last collection, instead of by up to 300 %: calls under way
+ * while young objects are collected become old ones that nobody needs.
+ */
+const limitGrowth = () => setFlagsFromString("--heap-growing-percent=80")
 
 // --- The program ---
 
@@ -81,6 +89,7 @@ const script = isWarm ? fromWarm : scriptFrom(orUndefined(() => readFileSync(new
 // Until it is kept, V8 forgets no function that it has compiled.
 if (!isWarm) setFlagsFromString("--no-flush-bytecode")
 performance.mark("svc.start.read")
+limitGrowth()
 const program = { exports: {} }
 script.runInThisContext()(program.exports, createRequire(url), program, url.href)
 program.exports.main(isWarm ? undefined : keepCompiled)
