@@ -4,9 +4,8 @@ import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { eventually } from "../support/eventually.js"
 import { makeKey } from "../support/keys.js"
-import type { Running } from "../support/InProcess.js"
+import { type Running, start } from "../support/InProcess.js"
 import { type Provider, startProvider } from "../support/provider.js"
-import { startShared } from "../support/SharedService.js"
 
 const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 
@@ -39,7 +38,7 @@ const ids: { [parameter: string]: string } = {}
 
 beforeAll(async () => {
   system = await startProvider()
-  svc = await startShared()
+  svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   Object.assign(ids, {
     oid: svc.first.organisationId,
     tid: svc.first.customerId,

@@ -7,12 +7,11 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Json } from "../../src/domain/Json.js"
 import { operations, ordinary, type Path, places, resolved, schemaAt, withAt } from "../support/documentRequests.js"
 import { notTimes } from "../support/hostileTimes.js"
-import type { Running } from "../support/InProcess.js"
-import { startShared } from "../support/SharedService.js"
+import { type Running, start } from "../support/InProcess.js"
 
 let svc: Running
 beforeAll(async () => {
-  svc = await startShared()
+  svc = await start()
 })
 afterAll(() => svc.stop())
 

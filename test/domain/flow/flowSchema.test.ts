@@ -16,7 +16,7 @@ const violations = compileSchema(schema)
 
 const action = { versions: [1, 2], readOnly: true }
 const connectors: KnownConnectors = {
-  crm: { kind: "crm", actions: { find: action, send: action } },
+  crm: { kind: "crm", actions: { find: action, look: action, send: action } },
   openai: { kind: "ai", actions: { createChatCompletion: action } }
 }
 const isSaved = (spec: unknown) => Either.isRight(checkFlow(spec as Json, connectors))
