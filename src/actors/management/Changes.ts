@@ -26,6 +26,7 @@ export interface ChangeOutcome<A> {
 
 /** The message of a conflict, by the unique index that was violated. */
 const duplicateMessage: { readonly [index: string]: string } = {
+  organisations_slug_key: "an organisation of this installation has this slug: choose another one, or leave it out",
   customers_slug: "a customer with this slug exists",
   workspaces_org_slug_key: "a workspace with this slug exists",
   customers_ref: "a customer with this externalRef exists",

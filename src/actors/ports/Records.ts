@@ -13,7 +13,7 @@ import type { Customer } from "../../domain/organisation/Customer.js"
 import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, ExecutionId, OrganisationId, WebhookEndpointId } from "../../domain/Ids.js"
+import type { CustomerId, ExecutionId, OrganisationId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
 import type { Notification } from "../../domain/organisation/Notification.js"
 import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
@@ -72,7 +72,7 @@ export class Changed extends Data.TaggedError("Changed")<{}> {}
 /** The stored records of one noun. Reads see what their transaction wrote. */
 export interface Repository<R> {
   readonly find: (where: Where<R>) => Effect.Effect<Option.Option<R>, Unavailable>
-  /** Like `find`, with a row lock until the transaction ends. */
+  /** Like `find`, with a row lock until the transaction ends. Records that refer to it can be inserted meanwhile. */
   readonly lock: (where: Where<R>) => Effect.Effect<Option.Option<R>, Unavailable>
   readonly list: (query: ListQuery<R>) => Effect.Effect<ReadonlyArray<R>, Unavailable>
   readonly count: (where: Where<R>) => Effect.Effect<number, Unavailable>
@@ -172,6 +172,18 @@ export interface Tx extends Repositories, Deploying {
    * customer may have as much: the most that one has.
    */
   readonly countOfAccount: (stock: AccountStock) => Effect.Effect<number, Unavailable>
+  /** The people of each of the teams, by its name: the first `most` of each. A team without people is absent. */
+  readonly teamMembers: (
+    names: ReadonlyArray<string>,
+    most: number
+  ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<UserId>>, Unavailable>
+  /** Replaces the people of a team. `now`: RFC 3339. */
+  readonly setTeamMembers: (name: string, ids: ReadonlyArray<UserId>, now: string) => Effect.Effect<void, Unavailable>
+  /**
+   * Has the read caches of all nodes drop what they have of these organisations too, once the transaction has committed;
+   * of its own organisation they do in any case.
+   */
+  readonly noteChangeOf: (organisations: ReadonlyArray<OrganisationId>) => Effect.Effect<void>
   /** Lets a run that waits go on; `false` if it has ended. Locks it, so that it cannot end before the transaction does. */
   readonly wakeRun: (id: ExecutionId) => Effect.Effect<boolean, Unavailable>
   /** Makes finished deliveries due again, the oldest first, each a fixed time after the one before. */

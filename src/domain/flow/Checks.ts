@@ -114,7 +114,8 @@ export const checkFlow = (
           ...triggerMistakes(spec),
           ...customAuthMistakes(spec)
         ]
-        const all = [...own, ...further(flow).filter((one) => !own.some(({ path }) => path === one.path))]
+        const named = new Set(own.map(({ path }) => path))
+        const all = [...own, ...further(flow).filter(({ path }) => !named.has(path))]
         return all.length > 0
           ? Either.left(all)
           : Either.right({ flow, dependencies, reads, isLong: flow.nodes.some(({ shape }) => shape.isLong) })

@@ -19,7 +19,7 @@ export const Team = recordOf("Team", {
   id: generatedValue(TeamId, Schema.String),
   organisationId: owner(OrganisationId),
   name: generatedValue(Schema.String),
-  memberIds: derivedValue(Ids.annotations({ description: "the people of the team" })),
+  memberIds: derivedValue(Ids.annotations({ description: `the people of the team: the first ${mostGrouped} of them` })),
   createdAt: generatedValue(AnsweredTime),
   updatedAt: generatedValue(AnsweredTime),
   version: generatedValue(Schema.Number)

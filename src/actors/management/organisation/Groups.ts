@@ -2,10 +2,10 @@
 import { Effect, Option } from "effect"
 import { type Failure, invalid, PlanLimitReached } from "../../../domain/Failure.js"
 import { nextVersion } from "../../../domain/Record.js"
-import type { UserId, WorkflowId } from "../../../domain/Ids.js"
-import type { User } from "../../../domain/access/Person.js"
+import type { WorkflowId } from "../../../domain/Ids.js"
 import {
   groupsPerOrganisation,
+  mostGrouped,
   Project,
   type ProjectView,
   Team,
@@ -30,30 +30,33 @@ interface StoredGroup {
 
 type ChangeFailure = Failure | AlreadyExists | Changed
 
-/** People whose teams are read at once. */
-const mostPeople = 10_000
+/** The ids, without those that name no record. The records themselves are not read: they may be large. */
+const knownIds = <R extends { readonly id: string }>(
+  repository: Repository<R>,
+  ids: ReadonlyArray<R["id"]>,
+  more: Where<R> = {}
+): Effect.Effect<ReadonlyArray<R["id"]>, Failure> => {
+  const named = [...new Set(ids)]
+  if (named.length === 0) return Effect.succeed([])
+  const where = { ...more, id: named } as Where<R> // a condition on a member that each has
+  return Effect.map(repository.countBy("id", where), (found) => named.filter((id) => found.has(id)))
+}
 
-const isIn = (team: string) => ({ some: [{ member: "teams", part: "items", among: [team] } as const] })
-
-/** Fails unless a record has each of the ids. */
+/** Fails unless each of the ids names a record. */
 const checkIds = <R extends { readonly id: string }>(
   repository: Repository<R>,
   path: string,
   ids: ReadonlyArray<string>,
-  more: Where<R> = {}
-): Effect.Effect<ReadonlyArray<R>, Failure> => {
-  const named = [...new Set(ids)]
-  if (named.length === 0) return Effect.succeed([])
-  const where = { ...more, id: named as ReadonlyArray<R["id"]> } as Where<R> // unchecked text from the request
-  return Effect.flatMap(
-    repository.list({ where, limit: named.length }),
-    (found): Effect.Effect<ReadonlyArray<R>, Failure> => {
-      const known = new Set(found.map(({ id }) => id))
-      const at = ids.findIndex((id) => !known.has(id))
-      return at < 0 ? Effect.succeed(found) : invalid(`${path}[${at}]`, "NOT_FOUND", "names none of the organisation")
+  more?: Where<R>
+): Effect.Effect<ReadonlyArray<R["id"]>, Failure> =>
+  Effect.flatMap(
+    knownIds(repository, ids as ReadonlyArray<R["id"]>, more), // unchecked text from the request
+    (known): Effect.Effect<ReadonlyArray<R["id"]>, Failure> => {
+      const found = new Set<string>(known)
+      const at = ids.findIndex((id) => !found.has(id))
+      return at < 0 ? Effect.succeed(known) : invalid(`${path}[${at}]`, "NOT_FOUND", "names none of the organisation")
     }
   )
-}
 
 /** Fails if there are as many as an organisation may have. Exact, because creations wait for the lock. */
 const checkRoom = Effect.fnUntraced(function* (used: number, dimension: string): Effect.fn.Return<void, Failure> {
@@ -63,43 +66,17 @@ const checkRoom = Effect.fnUntraced(function* (used: number, dimension: string):
 
 /** The teams with their people. */
 const teamViews = Effect.fnUntraced(function* (tx: Tx, teams: ReadonlyArray<Team>) {
-  const names = teams.map(({ name }) => name)
-  const people =
-    names.length === 0
-      ? []
-      : yield* tx.users.list({ some: [{ member: "teams", part: "items", among: names }], limit: mostPeople })
-  return teams.map((team): TeamView =>
-    Team.show(team, { memberIds: people.filter((one) => one.teams.includes(team.name)).map(({ id }) => id) })
+  const members = yield* tx.teamMembers(
+    teams.map(({ name }) => name),
+    mostGrouped
   )
-})
-
-/** Makes these the people of the team, and nobody else. */
-const setMembers = Effect.fnUntraced(function* (
-  tx: Tx,
-  team: string,
-  memberIds: ReadonlyArray<string>,
-  now: string
-): Effect.fn.Return<void, ChangeFailure> {
-  const wanted = yield* checkIds(tx.users, "memberIds", memberIds)
-  const before = yield* tx.users.list({ ...isIn(team), limit: mostPeople })
-  const ids = new Set<UserId>(wanted.map(({ id }) => id))
-  const change = (user: User, teams: ReadonlyArray<string>) =>
-    tx.users.update({ ...user, ...nextVersion(user, now), teams })
-  for (const user of before)
-    if (!ids.has(user.id))
-      yield* change(
-        user,
-        user.teams.filter((name) => name !== team)
-      )
-  for (const user of wanted) if (!user.teams.includes(team)) yield* change(user, [...user.teams, team])
+  return teams.map((team): TeamView => Team.show(team, { memberIds: members.get(team.name) ?? [] }))
 })
 
 /** The projects, without the workflows that were deleted since. */
 const projectViews = Effect.fnUntraced(function* (tx: Tx, projects: ReadonlyArray<Project>) {
-  const ids = [...new Set(projects.flatMap(({ workflowIds }) => workflowIds))]
-  const found =
-    ids.length === 0 ? [] : yield* tx.workflows.list({ where: { id: ids, deletedAt: null }, limit: ids.length })
-  const alive = new Set<WorkflowId>(found.map(({ id }) => id))
+  const ids = projects.flatMap(({ workflowIds }) => workflowIds)
+  const alive = new Set<WorkflowId>(yield* knownIds(tx.workflows, ids, { deletedAt: null }))
   return projects.map((one) => ({
     ...Project.show(one),
     workflowIds: one.workflowIds.filter((id) => alive.has(id))
@@ -111,7 +88,7 @@ const make = Effect.gen(function* () {
   const pages = yield* Pages
   const identifiers = yield* Identifiers
 
-  /** Adds teams of these names that do not exist yet, in a transaction of the organisation. */
+  /** Adds the first teams of a new organisation, in a transaction of it. */
   const addTeams = Effect.fnUntraced(function* (
     tx: Tx,
     organisationId: Team["organisationId"],
@@ -149,7 +126,8 @@ const make = Effect.gen(function* () {
           ? Team.create({}, { id: identifiers.next("team"), organisationId, name }, now)
           : { ...known, ...nextVersion(known, now) }
       yield* known === undefined ? tx.teams.insert(team) : tx.teams.update(team)
-      if (memberIds !== undefined) yield* setMembers(tx, name, memberIds, now)
+      if (memberIds !== undefined)
+        yield* tx.setTeamMembers(name, yield* checkIds(tx.users, "memberIds", memberIds), now)
       const [value = Team.show(team, { memberIds: [] })] = yield* teamViews(tx, [team])
       return {
         value: { isNew: known === undefined, value },
@@ -169,9 +147,11 @@ const make = Effect.gen(function* () {
       yield* tx.lockKey("projects")
       const known = Option.getOrUndefined(yield* tx.projects.find({ slug }))
       if (known === undefined) yield* checkRoom(yield* tx.projects.count({}), "projects")
-      const ofProject = yield* checkIds(tx.teams, "teamIds", teamIds)
-      const workflows = yield* checkIds(tx.workflows, "workflowIds", workflowIds, { deletedAt: null })
-      const members = { name, teamIds: ofProject.map(({ id }) => id), workflowIds: workflows.map(({ id }) => id) }
+      const members = {
+        name,
+        teamIds: yield* checkIds(tx.teams, "teamIds", teamIds),
+        workflowIds: yield* checkIds(tx.workflows, "workflowIds", workflowIds, { deletedAt: null })
+      }
       const { organisationId } = context.caller
       const project =
         known === undefined

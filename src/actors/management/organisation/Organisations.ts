@@ -94,11 +94,19 @@ const make = ({ defaultPlan }: { readonly defaultPlan: PlanName }) =>
       yield* checkVersion(context, input.version, before.version)
       const changes = yield* pickChanges(Organisation.Update, input, organisationView(before))
       const after = changedOrganisation(before, changes, now)
-      yield* refuseWith(changeRefusal(before, after, context.caller.organisation, defaultPlan))
+      const { organisationId } = context.caller
+      // The caller's own may have been suspended a moment ago.
+      const by = after.id === organisationId ? before : yield* find(tx, context.caller, organisationId)
+      yield* refuseWith(changeRefusal(before, after, by, defaultPlan))
       if (after.defaultEnvironment !== before.defaultEnvironment)
         yield* tx.within(after.id, findEnvironment(tx, context.caller, after.defaultEnvironment, "defaultEnvironment"))
       if (after.plan !== before.plan) yield* checkStocks(tx, after.plan)
       yield* tx.organisations.update(after)
+      if (after.id !== organisationId) yield* tx.noteChangeOf([after.id])
+      if (after.plan !== before.plan || after.status !== before.status) {
+        const children = yield* tx.organisations.list({ where: { parentId: after.id }, limit: childrenPerOrganisation })
+        yield* tx.noteChangeOf(children.map(({ id }) => id))
+      }
       return {
         value: organisationView(after),
         resource: { id: after.id, name: after.name },

@@ -51,7 +51,15 @@ export const makeCommitLog = (): CommitLog => {
 /** One per node. Without a layer each reference gets a log of its own, for tests. */
 export class Commits extends Context.Reference<Commits>()("svc/Commits", { defaultValue: makeCommitLog }) {}
 
-/** Whether the fiber's transaction has written; `undefined` outside a transaction. */
-export const transactionWrites: FiberRef.FiberRef<{ isWritten: boolean } | undefined> = FiberRef.unsafeMake<
-  { isWritten: boolean } | undefined
+/** What a transaction has written. */
+export interface TransactionWrites {
+  /** Anything of its organisation. */
+  isWritten: boolean
+  /** Other organisations of which it has changed something. */
+  readonly others: Set<OrganisationId>
+}
+
+/** Of the fiber's transaction; `undefined` outside a transaction. */
+export const transactionWrites: FiberRef.FiberRef<TransactionWrites | undefined> = FiberRef.unsafeMake<
+  TransactionWrites | undefined
 >(undefined)

@@ -16,7 +16,7 @@ import {
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
 import { AuditRows } from "../AuditRow.js"
-import { Commits, transactionWrites } from "../database/CommitLog.js"
+import { Commits, type TransactionWrites, transactionWrites } from "../database/CommitLog.js"
 import { noLease } from "../LeasedWork.js"
 import { wokenAt } from "../journal/RunColumns.js"
 import { AppSql } from "../database/Pools.js"
@@ -26,6 +26,7 @@ import { tables } from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
 import { makeDeploying } from "../workflow/Deploying.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
+import { makeTeams } from "./Teams.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { AnsweredTime } from "../../../domain/Time.js"
 import { countOf, rowDecoder, type Table } from "./Table.js"
@@ -90,22 +91,27 @@ const resendDeliveries = (sql: Sql, { endpointId, from, limit, perSecond, status
     Effect.catchAll(readError)
   )
 
-const setOrganisation = (sql: Sql, organisation: string) =>
-  Effect.catchAll(sql`SELECT set_config('svc.org', ${organisation}, true)`, readError)
+/** Sets whose rows the transaction sees. */
+const setOrganisation = (sql: Sql, organisation: string) => sql`SELECT set_config('svc.org', ${organisation}, true)`
 
 const decodeSetting = rowDecoder("organisations", { organisation: Schema.String })
 
-/** A body that fails rolls the transaction back, whatever its organisation is by then. */
+/** The organisation is not set back after a failure, with which the transaction ends. */
 const within =
   (sql: Sql): Tx["within"] =>
-  (organisation, body) =>
-    Effect.gen(function* () {
-      const rows = yield* Effect.catchAll(sql`SELECT current_setting('svc.org') AS organisation`, readError)
-      yield* setOrganisation(sql, organisation)
-      const value = yield* body
-      for (const row of rows) yield* setOrganisation(sql, decodeSetting(row).organisation)
-      return value
-    })
+  (organisation, body) => {
+    const setTo = (one: string) => Effect.catchAll(setOrganisation(sql, one), databaseUnavailable)
+    return Effect.flatMap(
+      Effect.catchAll(sql`SELECT current_setting('svc.org') AS organisation`, readError),
+      ([before = {}]) =>
+        setTo(organisation).pipe(Effect.zipRight(body), Effect.zipLeft(setTo(decodeSetting(before).organisation)))
+    )
+  }
+
+const noteChangeOf = (organisations: ReadonlyArray<OrganisationId>) =>
+  Effect.map(FiberRef.get(transactionWrites), (state) => {
+    for (const organisation of organisations) state?.others.add(organisation)
+  })
 
 /** All that a transaction can read and write. */
 const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
@@ -115,6 +121,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
   countOfAccount: (stock) => countOfAccount(sql, stock),
   within: within(sql),
+  noteChangeOf,
   wakeRun: (id) => wakeRun(sql, id),
   resendDeliveries: (selection) => resendDeliveries(sql, selection),
   audit: (entry) =>
@@ -124,6 +131,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   emit: (event) => emit(sql, event),
   ...makeReplies(sql),
   ...makeKeyLocks(sql),
+  ...makeTeams(sql),
   ...makeDeploying(sql)
 })
 
@@ -136,9 +144,14 @@ const recordWrites = <A, E, R>(
   Effect.flatMap(FiberRef.get(transactionWrites), (outer) => {
     // A nested transaction commits with the outer one.
     if (outer !== undefined) return transaction
-    const state = { isWritten: false }
+    const state: TransactionWrites = { isWritten: false, others: new Set() }
     return Effect.locally(transaction, transactionWrites, state).pipe(
-      Effect.tap(() => Effect.suspend(() => (state.isWritten ? commits.announceCommit(organisation) : Effect.void)))
+      Effect.tap(() =>
+        Effect.forEach(state.isWritten ? [organisation, ...state.others] : [], commits.announceCommit, {
+          concurrency: "unbounded",
+          discard: true
+        })
+      )
     )
   })
 
@@ -155,7 +168,9 @@ export const layer = Layer.effect(
         recordWrites(
           commits,
           organisation,
-          sql.withTransaction(Effect.zipRight(setOrganisation(sql, organisation), body(tx)))
+          sql.withTransaction(
+            Effect.zipRight(Effect.catchAll(setOrganisation(sql, organisation), databaseUnavailable), body(tx))
+          )
         ).pipe(Effect.catchIf((error): error is SqlError => error instanceof SqlError, databaseUnavailable))
     })
   })

@@ -112,7 +112,8 @@ export const makeRepository = <R>(sql: Sql, table: Table<R>): Repository<R> => {
   const access = { sql, table }
   return {
     find: (conditions) => select(access, conditions, ""),
-    lock: (conditions) => select(access, conditions, " FOR UPDATE"),
+    // Not FOR UPDATE: an insert that refers to the record would wait for it, perhaps with a lock that this one waits for.
+    lock: (conditions) => select(access, conditions, " FOR NO KEY UPDATE"),
     list: (query) => list(access, query),
     count: (conditions) => count(access, conditions),
     countBy: (member, conditions) => countBy(access, member, conditions),
