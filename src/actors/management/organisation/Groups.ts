@@ -45,7 +45,7 @@ const knownIds = <R extends { readonly id: string }>(
 /** Fails unless each of the ids names a record. */
 const checkIds = <R extends { readonly id: string }>(
   repository: Repository<R>,
-  path: string,
+  { noun, path }: { readonly noun: string; readonly path: string },
   ids: ReadonlyArray<string>,
   more?: Where<R>
 ): Effect.Effect<ReadonlyArray<R["id"]>, Failure> =>
@@ -54,7 +54,9 @@ const checkIds = <R extends { readonly id: string }>(
     (known): Effect.Effect<ReadonlyArray<R["id"]>, Failure> => {
       const found = new Set<string>(known)
       const at = ids.findIndex((id) => !found.has(id))
-      return at < 0 ? Effect.succeed(known) : invalid(`${path}[${at}]`, "NOT_FOUND", "names none of the organisation")
+      return at < 0
+        ? Effect.succeed(known)
+        : invalid(`${path}[${at}]`, "NOT_FOUND", `names no ${noun} of the organisation`)
     }
   )
 
@@ -127,7 +129,7 @@ const make = Effect.gen(function* () {
           : { ...known, ...nextVersion(known, now) }
       yield* known === undefined ? tx.teams.insert(team) : tx.teams.update(team)
       if (memberIds !== undefined)
-        yield* tx.setTeamMembers(name, yield* checkIds(tx.users, "memberIds", memberIds), now)
+        yield* tx.setTeamMembers(name, yield* checkIds(tx.users, { noun: "person", path: "memberIds" }, memberIds), now)
       const [value = Team.show(team, { memberIds: [] })] = yield* teamViews(tx, [team])
       return {
         value: { isNew: known === undefined, value },
@@ -149,8 +151,10 @@ const make = Effect.gen(function* () {
       if (known === undefined) yield* checkRoom(yield* tx.projects.count({}), "projects")
       const members = {
         name,
-        teamIds: yield* checkIds(tx.teams, "teamIds", teamIds),
-        workflowIds: yield* checkIds(tx.workflows, "workflowIds", workflowIds, { deletedAt: null })
+        teamIds: yield* checkIds(tx.teams, { noun: "team", path: "teamIds" }, teamIds),
+        workflowIds: yield* checkIds(tx.workflows, { noun: "workflow", path: "workflowIds" }, workflowIds, {
+          deletedAt: null
+        })
       }
       const { organisationId } = context.caller
       const project =
