@@ -77,4 +77,28 @@ layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, oneOfTwoNodes))
       assert.deepStrictEqual(yield* sql`SELECT id FROM domain_events`, [])
     })
   )
+
+  it.effect("that another node has locked for a moment are published when it lets go", () =>
+    Effect.gen(function* () {
+      const events = yield* DomainEvents
+      const sql = yield* WriterSql
+      yield* emit(10)
+      const leased = yield* events.lease(10)
+      const isLocked = yield* Effect.makeLatch()
+      const mayEnd = yield* Effect.makeLatch()
+      const other = yield* sql`SELECT id FROM domain_events WHERE id < 'evt_1005' FOR UPDATE`.pipe(
+        Effect.zipRight(isLocked.open),
+        Effect.zipRight(mayEnd.await),
+        sql.withTransaction,
+        Effect.fork
+      )
+      yield* isLocked.await
+      const publisher = yield* Effect.fork(events.publish(forOneEndpoint("late")(leased)))
+      const isWaiting = sql`SELECT pid FROM pg_locks WHERE NOT granted`
+      yield* Effect.repeat(isWaiting, { until: (waiting) => waiting.length > 0 })
+      yield* mayEnd.open
+      assert.lengthOf(yield* publisher, 10)
+      yield* other
+    })
+  )
 })

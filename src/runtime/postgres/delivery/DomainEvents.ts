@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { DomainEvents, type PublishedEvent } from "../../../actors/ports/delivery/DomainEvents.js"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
 import { platformAutoReplay, startedReplays } from "../event/ReplayCauses.js"
-import { endFormerLeases, leaseSql, noLease, withoutWaiting } from "../LeasedWork.js"
+import { endFormerLeases, leaseSql, noLease } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { execute, rowsOf } from "../database/DatabaseUnavailable.js"
 import { domainEvents as kind } from "../WorkKinds.js"
@@ -16,11 +16,12 @@ const releaseSql = `UPDATE domain_events w SET ${noLease(kind)} WHERE w.id = ANY
 /**
  * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
  * `$5`: the platform's policy of replays.
- * Notifications are signed with the secret of the organisation's first workspace.
+ * It waits for locks, since whoever looks for events locks those of others for a moment: one that was left out would wait
+ * for the end of its lease. Notifications are signed with the secret of the organisation's first workspace.
  */
 const publishSql = `
   WITH locked AS (
-    ${withoutWaiting("SELECT w.id FROM domain_events w WHERE w.id = ANY($1::text[])")}
+    SELECT w.id FROM domain_events w WHERE w.id = ANY($1::text[]) ORDER BY w.id FOR UPDATE
   ), gone AS (
     DELETE FROM domain_events e USING locked WHERE e.id = locked.id RETURNING e.id, e.org, e.type, e.subject, e.customer_id, e.payload, e.at
   ), sent AS (
