@@ -18,6 +18,9 @@ const pagesOf = (count: number): ReadonlyArray<ReadonlyArray<IndexedCall>> =>
     { kind: "done", call: seq, hash: "", outcome: "ok", seq, bytes: pageBytes } as const
   ])
 
+/** A guest that has everything at once. */
+const sentAtOnce = { whenSent: (then: () => void) => then() }
+
 const unused = () => Effect.die("not asked for")
 
 /** Replays of journals that are read through one ledger. `log`: what was read, and what a guest has taken. */
@@ -60,7 +63,7 @@ const makeWorld = (ledger: ByteLedger) => {
       for (const [nth, page] of all.entries()) {
         const [replayed] = yield* pages.open(page, all[nth + 1])
         assert.strictEqual(replayed?.result.json, `${nth}`)
-        pages.readAhead()
+        pages.readAhead(sentAtOnce)
         for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow()
         mostHeld = Math.max(mostHeld, held())
         log.push(`taken ${nth}`)
@@ -110,17 +113,41 @@ describe("A replay", () => {
       const [first = [], second = []] = pagesOf(2)
       yield* pages.open(first, second)
       world.failNext(1)
-      pages.readAhead()
+      pages.readAhead(sentAtOnce)
       pages.endPage()
       assert.lengthOf(yield* pages.open(second, undefined), 1)
       pages.endPage()
       assert.strictEqual(world.held(), 0)
       yield* pages.open(first, second)
       world.failNext(2)
-      pages.readAhead()
+      pages.readAhead(sentAtOnce)
       pages.endPage()
       const failure = yield* Effect.flip(pages.open(second, undefined))
       assert.strictEqual(failure.reason, "away")
+      pages.drop()
+      assert.strictEqual(world.held(), 0)
+    })
+  )
+
+  it.effect("begins to read ahead when the guest's page was sent, and not if the guest has taken that by then", () =>
+    Effect.gen(function* () {
+      const world = makeWorld(new ByteLedger({ bytes: 100_000 }))
+      const pages = world.makePages()
+      const [first = [], second = [], third = []] = pagesOf(3)
+      const sending: Array<() => void> = []
+      const guest = { whenSent: (then: () => void) => void sending.push(then) }
+      yield* pages.open(first, second)
+      pages.readAhead(guest)
+      assert.strictEqual(world.held(), heldOfPage)
+      pages.endPage()
+      yield* pages.open(second, third)
+      sending.shift()?.()
+      for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow()
+      assert.deepStrictEqual(world.log, ["read 0", "read 1"])
+      pages.readAhead(guest)
+      sending.shift()?.()
+      for (let turn = 0; turn < 5; turn++) yield* Effect.yieldNow()
+      assert.deepStrictEqual(world.log, ["read 0", "read 1", "read 2"])
       pages.drop()
       assert.strictEqual(world.held(), 0)
     })
@@ -132,7 +159,7 @@ describe("A replay", () => {
       const pages = world.makePages()
       const [first = [], second = []] = pagesOf(2)
       yield* pages.open(first, second)
-      pages.readAhead()
+      pages.readAhead(sentAtOnce)
       assert.strictEqual(world.held(), 2 * heldOfPage)
       pages.drop()
       assert.strictEqual(world.held(), 0)

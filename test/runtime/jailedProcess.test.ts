@@ -18,6 +18,7 @@ const send = (kind, text) => {
 }
 socket.on("data", (chunk) => {
   if (chunk.includes("hang")) for (;;);
+  if (chunk.includes("pause")) { socket.pause(); process.once("SIGUSR2", () => socket.resume()) }
   if (chunk.includes("exit")) { process.stderr.write("a tenant's value"); setTimeout(() => process.exit(3), 50) }
   send(1, String(chunk.length))
 })
@@ -69,6 +70,29 @@ const start = async (source: string, onAnswer: (text: string) => void = () => un
 }
 
 describe("A jailed process", () => {
+  it("says when it was sent everything, or never will be", async () => {
+    const answer = deferred<string>()
+    const { ended, jailed } = await start(echo, answer.resolve)
+    jailed.send(textFrame(1, 0, "pause"))
+    await answer.promise
+    // More than the system holds for a process that does not read.
+    jailed.send(textFrame(1, 0, "x".repeat(8 * 1024 * 1024)))
+    const sent = deferred<void>()
+    let isSent = false
+    jailed.whenSent(() => {
+      isSent = true
+      sent.resolve()
+    })
+    for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+    assert.isFalse(isSent)
+    process.kill(jailed.pid ?? assert.fail("it has ended"), "SIGUSR2")
+    await sent.promise
+    await new Promise<void>((resolve) => jailed.whenSent(resolve))
+    jailed.end("done")
+    await ended
+    await new Promise<void>((resolve) => jailed.whenSent(resolve))
+  })
+
   it("gets the frames of one turn of the event loop in one write", async () => {
     const answer = deferred<string>()
     const { ended, jailed } = await start(echo, answer.resolve)

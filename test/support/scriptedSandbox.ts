@@ -81,6 +81,7 @@ export const makeScriptedSandbox = (guests: { readonly [script: string]: Guest }
       let isClosed = false
       const session: GuestSession = {
         feed: (fed, done) => turn(fed, done),
+        whenSent: (then) => then(),
         close: () => {
           if (!isClosed) open--
           isClosed = true

@@ -169,10 +169,10 @@ export const make = Effect.gen(function* () {
       switch (command._tag) {
         case "StartGuest":
           this.session = sandbox.start(command.program, guestLimits, command.events, this.onTurn)
-          return this.pages.readAhead()
+          return this.pages.readAhead(this.session)
         case "Feed":
           this.session?.feed(command.events, this.onTurn)
-          return this.pages.readAhead()
+          return this.pages.readAhead(this.session)
         case "CloseGuest":
           this.pages.drop()
           this.session?.close()

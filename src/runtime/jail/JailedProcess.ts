@@ -95,6 +95,15 @@ export class JailedProcess {
     if (this.unsentFrames.push(bytes) === 1) setImmediate(this.flush)
   }
 
+  /** Calls `then` once what was sent has left this process, or never will. */
+  whenSent(then: () => void): void {
+    const isFlushed = this.guard("socket", () => {
+      if (this.socket.destroyed || this.socket.writableLength === 0) then()
+      else this.socket.write("", () => then())
+    })
+    setImmediate(isFlushed)
+  }
+
   /** Watches the work that the process now has. */
   watch(): void {
     this.watchdog.start()

@@ -107,7 +107,11 @@ export const layerWithoutGuests = (options: Pick<SandboxOptions, "runnerPath" | 
         return Sandbox.of({
           start: (_program, _limits, _events, done) => {
             done(new SessionLost({ reason: "runnerDied" }))
-            return { feed: (_, fed) => fed(new SessionLost({ reason: "closed" })), close: () => undefined }
+            return {
+              feed: (_, fed) => fed(new SessionLost({ reason: "closed" })),
+              whenSent: (then) => then(),
+              close: () => undefined
+            }
           },
           engine,
           engines: enginesOf(engine, options.earlierPath),
@@ -198,6 +202,11 @@ class Session implements GuestSession, GuestHolder {
   }
 
   readonly feed: GuestSession["feed"] = (events, done) => this.feedFrame(events, undefined, done)
+
+  readonly whenSent = (then: () => void): void => {
+    if (this.runner === undefined) then()
+    else this.runner.whenSent(then)
+  }
 
   readonly close = (): void => {
     this.#isClosed = true

@@ -46,6 +46,8 @@ export interface RunnerProcess {
     events: ReadonlyArray<EventText>,
     onAnswer: (answer: RunnerAnswer) => void
   ) => void
+  /** Calls `then` once what was sent has left this process, or never will. */
+  readonly whenSent: (then: () => void) => void
   readonly close: (session: number) => void
   /** The tenant that delays others here: its turn is long, or most turns of a long queue are its own. */
   readonly busyTenant: () => string | undefined
@@ -218,6 +220,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
       addTurn(session, tenant, limits, onAnswer)
       jailed.send(eventsFrame(RunnerRequest.feed, [session], events))
     },
+    whenSent: (then) => jailed.whenSent(then),
     close: (session) => jailed.send(idFrame(RunnerRequest.close, session)),
     busyTenant: () => turns.busyTenant(),
     longTurns: turns.longTurns,

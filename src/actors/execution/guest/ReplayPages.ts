@@ -5,6 +5,7 @@
 import { Cause, Effect, Exit, Fiber, FiberId, Option } from "effect"
 import type { IndexedCall } from "../../../domain/run/RunJournal.js"
 import type { JournalUnavailable } from "../../ports/run/Journal.js"
+import type { GuestSession } from "../../ports/run/Sandbox.js"
 import type { ReplayedResult } from "../machine/Messages.js"
 
 type Page = ReadonlyArray<IndexedCall>
@@ -44,10 +45,19 @@ export class ReplayPages {
     })
   }
 
-  /** The guest has begun to work on its page: begins to read the next one. */
-  readAhead(): void {
+  /**
+   * The guest gets its page: begins to read the next one once that has been sent, since reading would keep it from being
+   * sent.
+   */
+  readAhead(guest: Pick<GuestSession, "whenSent"> | undefined): void {
     const { next } = this
     if (next === undefined) return
+    guest?.whenSent(() => {
+      if (this.next === next) this.beginReading(next)
+    })
+  }
+
+  private beginReading(next: Page): void {
     this.next = undefined
     let release = nothing
     const fiber = this.fork(this.read(next, (held) => void (release = held), false))

@@ -141,6 +141,8 @@ export interface GuestSession {
    * is closed before.
    */
   readonly feed: (events: ReadonlyArray<GuestEvent>, done: (answer: TurnAnswer) => void) => void
+  /** Calls `then` once what the guest was given has left this process, or at once if there is nothing to wait for. */
+  readonly whenSent: (then: () => void) => void
   /** Gives the guest back. May be called at any time and more than once. */
   readonly close: () => void
 }
