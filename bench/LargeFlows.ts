@@ -128,8 +128,9 @@ export const largeFlows = async (): Promise<void> => {
   const restarted = Date.now()
   const again = await startService({ dataDir, npm: true })
   const readyMillis = Date.now() - restarted
+  // Seldom, since asking takes time from the restart; the stub notes when the call came.
   let counts = await stub.counts()
-  for (const until = Date.now() + 120_000; Date.now() < until && counts.firstSinceMark === null; await pause(10))
+  for (const until = Date.now() + 120_000; Date.now() < until && counts.firstSinceMark === null; await pause(250))
     counts = await stub.counts()
   const resumed = (counts.firstSinceMark ?? Number.NaN) - restarted
   await again.call("POST", `/api/v1/executions/${executionId}/cancel`, {})
