@@ -50,6 +50,7 @@ import resumedFlows from "./0048_resumed_flows.js"
 import managedTriggers from "./0049_managed_triggers.js"
 import drafts from "./0050_drafts.js"
 import accounts from "./0051_accounts.js"
+import people from "./0052_people.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -101,5 +102,6 @@ export const migrations = {
   "0048_resumed_flows": Effect.asVoid(resumedFlows),
   "0049_managed_triggers": Effect.asVoid(managedTriggers),
   "0050_drafts": Effect.asVoid(drafts),
-  "0051_accounts": Effect.asVoid(accounts)
+  "0051_accounts": Effect.asVoid(accounts),
+  "0052_people": Effect.asVoid(people)
 }

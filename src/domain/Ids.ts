@@ -78,6 +78,10 @@ export const TeamId = id("team", "TeamId")
 export type TeamId = typeof TeamId.Type
 export const ProjectId = id("prj", "ProjectId")
 export type ProjectId = typeof ProjectId.Type
+export const IdentityId = id("idn", "IdentityId")
+export type IdentityId = typeof IdentityId.Type
+export const SessionId = id("ses", "SessionId")
+export type SessionId = typeof SessionId.Type
 
 /** Workflow ids have twelve hexadecimal digits instead of a ULID, by the specification. */
 export const WorkflowId = Schema.String.pipe(
@@ -119,6 +123,8 @@ export interface IdOf {
   readonly apv: ApprovalId
   readonly team: TeamId
   readonly prj: ProjectId
+  readonly idn: IdentityId
+  readonly ses: SessionId
   readonly node: NodeId
 }
 export type IdPrefix = keyof IdOf

@@ -72,7 +72,7 @@ const NotAuthorized = failures(
   "NotAuthorized",
   401,
   ["Unauthorized"],
-  ["UNAUTHORIZED", "KEY_REVOKED", "KEY_EXPIRED", "IDENTITY_HMAC_REQUIRED", "IDENTITY_HMAC_INVALID"]
+  ["UNAUTHORIZED", "KEY_REVOKED", "KEY_EXPIRED", "IDENTITY_HMAC_REQUIRED", "IDENTITY_HMAC_INVALID", "SESSION_EXPIRED"]
 )
 const NotAllowed = failures(
   "NotAllowed",

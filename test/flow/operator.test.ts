@@ -209,6 +209,7 @@ describe("commands", () => {
       ["keys", "accept"],
       ["backup", path.join(directory, "x.tar.gz")],
       ["bootstrap", "--organisation", "Acme"],
+      ["console"],
       ["migrate"],
       ["restore", path.join(directory, "none.tar.gz")]
     ]
@@ -280,7 +281,7 @@ describe("the files of the data directory", () => {
     assert.match(built.stderr, /^dist\/ cannot be written: EACCES.*\. Build as the user who owns it, or .*\n$/)
   })
 
-  it("once /readyz says ready, dev.json is complete and its example runs", async () => {
+  it("once /readyz says ready, dev.json is complete, its example runs, and the console's link signs in", async () => {
     const { dataDir } = place()
     const port = await freePort()
     const one = startService({ dataDir, env: { SVC_PORT: String(port), SVC_EGRESS_ALLOW: "127.0.0.1/32" } })
@@ -302,6 +303,7 @@ describe("the files of the data directory", () => {
     })
     assert.strictEqual(answer.status, 200, await answer.text())
     await one.ready
+    await signInByLink(dataDir, `http://127.0.0.1:${port}`)
     assert.notInclude(one.output(), "To let them call this machine", "what is set is not advised")
     one.kill("SIGTERM")
     assert.strictEqual(await one.ended, 0)
@@ -311,5 +313,23 @@ describe("the files of the data directory", () => {
     )
   })
 })
+
+/** Follows the link that `svc console` prints, as a browser does, and asks who is signed in. */
+const signInByLink = async (dataDir: string, origin: string): Promise<void> => {
+  const env = { SVC_PORT: new URL(origin).port }
+  const printed = await run({ dataDir, env, command: ["console"] })
+  const [, page, token] =
+    /^(http:.*\/login)#token=([A-Za-z0-9_-]{43})$/m.exec(printed.output) ?? assert.fail(printed.output)
+  assert.strictEqual(page, `${origin}/login`)
+  const headers = { origin, "content-type": "application/x-www-form-urlencoded" }
+  const post = () => fetch(`${page}`, { method: "POST", redirect: "manual", headers, body: `token=${token}` })
+  const signedIn = await post()
+  assert.deepStrictEqual([signedIn.status, (await post()).status], [303, 410])
+  const cookie = signedIn.headers.get("set-cookie")?.split(";")[0] ?? ""
+  const me = await fetch(`${origin}/api/v1/me`, { headers: { cookie, "sec-fetch-site": "same-origin" } })
+  assert.include(await me.text(), '"kind":"person"')
+  const unknown = await run({ dataDir, env, command: ["console", "--email", "nobody@example.com"] })
+  assert.deepStrictEqual([unknown.code, unknown.output.split(".")[0]], [1, "Nobody has the address nobody@example"])
+}
 
 const Dev = Schema.parseJson(Schema.Struct({ apiKey: Schema.String, exampleWorkflowId: Schema.String }))

@@ -70,11 +70,11 @@ describe("a customer", () => {
 })
 
 describe("an invitation", () => {
-  it("says that people cannot sign in yet", async () => {
+  it("says how the person signs in", async () => {
     const invited = await ask("POST", "/api/v1/users/invite", { email: "a@b.example", role: "viewer" })
     assert.strictEqual(invited.status, 201)
     assert.deepInclude(invited.body.data, { status: "invited", canSignIn: false })
-    assert.include(invited.body.data.notice, "people cannot sign in yet")
+    assert.include(invited.body.data.notice, "svc console --email")
     assert.strictEqual(invited.headers["location"], `/api/v1/users/${invited.body.data.userId}`)
     assert.strictEqual(invited.headers["cache-control"], "no-store")
   })

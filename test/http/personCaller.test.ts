@@ -74,6 +74,8 @@ const personOf = (id: string, name: string, rights: CallerRights): KnownCredenti
       rateLimit: null,
       expiresAt: null
     },
+    usesPlanCalls: false,
+    person: null,
     starter: { keyId: null, keyName: null }
   }
 }

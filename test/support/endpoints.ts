@@ -5,6 +5,7 @@ import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 import { runEndpoints } from "./runEndpoints.js"
 import { draftEndpoints, replacedDraft, testedStep } from "./draftEndpoints.js"
+import { peopleEndpoints } from "./peopleEndpoints.js"
 import { releaseEndpoints } from "./releaseEndpoints.js"
 import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
 import { acme } from "./oauthProvider.js"
@@ -32,6 +33,8 @@ export interface Endpoint {
   readonly uses?: (asked: EndpointRequest) => Promise<Partial<Side>>
   /** Creates the records with which its run reads a secret, where those of the side do not. */
   readonly reads?: (asked: EndpointRequest) => Promise<Partial<Side>>
+  /** It tells of the caller, so that no two callers get the same. */
+  readonly isOfCaller?: true
   /** Statuses of 400 and above that also show that the request reached the record. */
   readonly alsoAnswers?: ReadonlyArray<number>
 }
@@ -139,12 +142,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/api-keys/:kid/rotate": { ...empty, uses: newKey },
   "POST /api/v1/api-keys/:kid/identity-secret": { uses: newKey },
 
-  "GET /api/v1/users": plain,
-  "POST /api/v1/users/invite": { body: ({ world }) => ({ email: `${world.unique()}@example.com`, role: "viewer" }) },
-  "GET /api/v1/roles": plain,
-  "POST /api/v1/roles": {
-    body: ({ world }) => ({ name: world.unique(), parent: "viewer", permissions: { workflows: ["read"] } })
-  },
+  ...peopleEndpoints,
 
   "GET /api/v1/secrets": plain,
   "POST /api/v1/secrets": {
@@ -334,6 +332,8 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   att: side.attempt,
   ntf: side.notification,
   apv: side.approval,
+  // No key has one.
+  ses: "ses_01jd0000000000000000000000",
   oid: world.svc.first.organisationId,
   spid: world.svc.first.spaceId,
   n: replacedDraft,

@@ -1,10 +1,19 @@
 /** The caller of an operation, of any kind, and what it may do. Specification: Authentication. */
 import type { AuditActor } from "../audit/Audit.js"
 import { actorTypeOf, type CallerKind } from "./CallerKind.js"
-import type { ApiKeyId, CustomerId } from "../Ids.js"
+import type { ApiKeyId, CustomerId, IdentityId, OrganisationId, SessionId } from "../Ids.js"
 import type { KeyBounds } from "./KeyBounds.js"
 import type { PermissionSet } from "./Permission.js"
 import type { ScopeIds } from "./ResourceScope.js"
+
+/** A person who has signed in. */
+export interface SignedIn {
+  readonly identityId: IdentityId
+  readonly sessionId: SessionId
+  readonly email: string
+  /** Those in which it may act. */
+  readonly organisations: ReadonlyArray<{ readonly id: OrganisationId; readonly name: string }>
+}
 
 export interface Caller {
   readonly kind: CallerKind
@@ -20,6 +29,10 @@ export interface Caller {
   readonly scope: ScopeIds
   /** What a key that it creates has at most; its own calls a minute and its end are among them. */
   readonly bounds: KeyBounds
+  /** Whether its calls count towards the calls a minute that the plan allows. */
+  readonly usesPlanCalls: boolean
+  /** Who it is beyond this organisation, if it is a person who has signed in. */
+  readonly person: SignedIn | null
   /** The key that its runs name as their starter; both are `null` where it is none. */
   readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null }
 }

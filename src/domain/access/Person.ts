@@ -1,7 +1,7 @@
-/** Records of people and roles. People cannot sign in yet. Contract: users and roles. */
+/** Records of people and roles. A person of an organisation signs in as an identity. Contract: users and roles. */
 import { Schema } from "effect"
 import { invalid, type ValidationFailed } from "../Failure.js"
-import { CustomerId, OrganisationId, RoleId, UserId } from "../Ids.js"
+import { CustomerId, IdentityId, OrganisationId, RoleId, UserId } from "../Ids.js"
 import {
   allPermissions,
   missingPermissions,
@@ -45,6 +45,7 @@ export const User = recordOf("User", {
   ),
   teams: generatedValue(Schema.Array(Schema.String)),
   status: generatedValue(UserStatus),
+  identityId: hidden(Schema.NullOr(IdentityId)),
   inviteHash: hidden(Schema.NullOr(Schema.String)),
   inviteExpiresAt: hidden(Schema.NullOr(AnsweredTime)),
   lastActiveAt: generatedValue(Schema.NullOr(AnsweredTime)),

@@ -18,6 +18,7 @@ import {
   type PresentedCredential
 } from "./Credentials.js"
 import { makeKeyReader } from "./KeyReader.js"
+import { makeSessionReader } from "./SessionReader.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
 import { counterKey, makeRefusals } from "./Refusals.js"
 import { memoize } from "../../domain/RecentMap.js"
@@ -43,6 +44,8 @@ export interface Admittance {
   readonly keyHint?: string | undefined
   /** Admits callers of a suspended organisation. */
   readonly openWhileSuspended?: boolean
+  /** Admits the sessions of people, which the service's own pages send. */
+  readonly isOpenToPages?: boolean
 }
 
 const bothSchemesHint = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
@@ -65,6 +68,7 @@ interface Attempt {
   readonly requestId: RequestId
   readonly now: number
   readonly openWhileSuspended: boolean
+  readonly isOpenToPages: boolean
 }
 
 const principalOf = (
@@ -81,6 +85,8 @@ const principalOf = (
   isForCustomers: caller.isForCustomers,
   scope: caller.scope,
   bounds: caller.bounds,
+  usesPlanCalls: caller.usesPlanCalls,
+  person: caller.person,
   starter: caller.starter,
   organisationId: organisation.id,
   accountId: accountOf(organisation),
@@ -93,8 +99,13 @@ const principalOf = (
 })
 
 /** The credential by the first reader of its kind. */
-const readCredential = (readers: ReadonlyArray<CredentialReader>, text: string | undefined, request: RequestHead) => {
+const readCredential = (
+  readers: ReadonlyArray<CredentialReader>,
+  text: string | undefined,
+  { isOpenToPages, request }: Attempt
+) => {
   for (const reader of readers) {
+    if (reader.isForPages === true && !isOpenToPages) continue
     const presented = reader.read(text, request)
     if (presented !== undefined) return presented
   }
@@ -106,7 +117,7 @@ export const make = Effect.gen(function* () {
   const addresses = yield* Addresses
   const addressOf = makeClientAddress(addresses)
   const further = yield* CredentialReaders
-  const readers = [...further, yield* makeKeyReader]
+  const readers = [...further, yield* makeKeyReader, yield* makeSessionReader]
   const { refuseAndAudit, refuseUnknown, verifyWithinLimit } = yield* makeRefusals(addressOf)
   const refusals = yield* RefusalCounters
   const clock = yield* Effect.clock
@@ -145,14 +156,15 @@ export const make = Effect.gen(function* () {
   const recognise = (
     request: RequestHead,
     requestId: RequestId,
-    { keyHint = bothSchemesHint, openWhileSuspended = false }: Admittance = {}
+    { isOpenToPages = false, keyHint = bothSchemesHint, openWhileSuspended = false }: Admittance = {}
   ): Effect.Effect<AdmittedCaller, Failure> =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
       const text = readText(request, keyHint)
       if (text instanceof Unauthorized) return Effect.fail(text)
-      const presented = readCredential(readers, text, request)
-      if (presented !== undefined) return findAndAdmit(presented, { request, requestId, now, openWhileSuspended })
+      const attempt = { request, requestId, now, openWhileSuspended, isOpenToPages }
+      const presented = readCredential(readers, text, attempt)
+      if (presented !== undefined) return findAndAdmit(presented, attempt)
       if (text === undefined) return Effect.fail(unauthorized(`no API key: ${keyHint}`))
       return refuseUnknown(
         request,

@@ -38,6 +38,8 @@ export interface PresentedCredential {
 
 /** Reads the credentials of one kind, known by their form, without a look-up. */
 export interface CredentialReader {
+  /** Only where the service's own pages may call: surfaces A and C. */
+  readonly isForPages?: boolean
   /**
    * `text`: what the request sends in the headers for credentials; `undefined`: nothing. A credential that is sent
    * elsewhere, as a cookie is, counts only then. `undefined`: this is no credential of the kind.

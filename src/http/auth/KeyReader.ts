@@ -27,6 +27,8 @@ const keyCaller = (key: ApiKey): Caller => {
     isForCustomers: key.customersMode !== "all" && key.preset !== "custom",
     scope: scopeIds(key.resourceScope),
     bounds: keyBounds(key, key.hmacSecret !== null),
+    usesPlanCalls: true,
+    person: null,
     starter: { keyId: key.id, keyName: key.name }
   }
   callers.set(key, caller)

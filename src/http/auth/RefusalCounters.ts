@@ -6,6 +6,7 @@
 import { type Clock, Duration, Effect } from "effect"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { RateLimited } from "../../domain/Failure.js"
+import { sessionLimits } from "../../domain/access/Session.js"
 import { refusalLimits } from "../../domain/Limits.js"
 import { RecentMap } from "../../domain/RecentMap.js"
 
@@ -85,6 +86,8 @@ export class RefusalCounters extends Effect.Service<RefusalCounters>()("svc/Refu
   effect: Effect.map(Effect.all([Effect.clock, Ownership]), ([clock, { servers }]) => ({
     unknownCredentials: makeCounter(refusalLimits.unknownCredentials, servers),
     knownCallers: makeCounter(refusalLimits.ofOneCaller, servers),
+    /** Every try to sign in, also one that succeeds. */
+    signIns: makeCounter(sessionLimits.triesPerMinute, servers),
     signatures: makeCounter(refusalLimits.ofOneCaller, servers),
     failInTurn: makeFailInTurn(clock)
   }))

@@ -141,6 +141,8 @@ export const tagDescriptions: { readonly [group: string]: string } = {
   deadLetters: "Events, runs and deliveries that were given up, with their payloads.",
   executions: "Runs of workflows with their input, steps and output.",
   apiKeys: "Credentials for programs: permissions, customers, addresses and expiry.",
+  me: "Who is calling, and what it may do.",
+  sessions: "Browsers in which the person who calls is signed in.",
   users: "People of the organisation.",
   roles: "Sets of permissions for people.",
   secrets: "Values that workflows read by name; no record shows them.",

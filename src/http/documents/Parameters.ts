@@ -30,6 +30,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   whe: "The id of the webhook endpoint.",
   att: "The id of the attempt.",
   apv: "The id of the approval.",
+  ses: "The id of the session.",
   ntf: "The id of the notification.",
   path: "The path below the connection's base URL. Its slashes are sent as they are.",
   // Queries

@@ -22,7 +22,8 @@ import { quotaOperations } from "./Quota.js"
 import { releasesOperations, tenantReleaseOperations } from "./release/Releases.js"
 import { secretsOperations } from "./Secrets.js"
 import { triggersOperations } from "./Triggers.js"
-import { usersOperations, rolesOperations } from "./Users.js"
+import { ownSessionsOperations } from "./access/OwnSessions.js"
+import { usersOperations, rolesOperations } from "./access/Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
 import { stepTestOperations } from "./run/StepTests.js"
 import { tenantWorkflowOperations, workflowsOperations } from "./Workflows.js"
@@ -66,6 +67,7 @@ export const surfaceC = [
   ...eventsOperations,
   ...deadLettersOperations,
   ...apiKeysOperations,
+  ...ownSessionsOperations,
   ...usersOperations,
   ...rolesOperations,
   ...secretsOperations,

@@ -28,6 +28,8 @@ import type { Route } from "./Routes.js"
 export interface SurfaceRules {
   /** The headers that the pipeline sees of those that were sent. */
   readonly selectHeaders: (sent: RequestHead["headers"]) => RequestHead["headers"]
+  /** Whether the service's own pages may call, with the session of a person. */
+  readonly isOpenToPages?: boolean
   /** How to send the key on this surface, for error messages; `undefined`: in either of two headers. */
   readonly keyHint?: string
   /** The failure if a header is missing that this surface requires besides the key. */
@@ -39,6 +41,7 @@ export interface SurfaceRules {
 /** The rules of surfaces A and C. */
 export const defaultRules: SurfaceRules = {
   selectHeaders: (sent) => sent,
+  isOpenToPages: true,
   missingHeader: () => undefined,
   failureReply: failureReply,
   errorReply: errorReply
@@ -85,6 +88,12 @@ const bufferedRequest = (request: LazyRequest): RawRequest | undefined => {
   const { body } = request
   return body instanceof Uint8Array ? { ...request, body } : undefined
 }
+
+const admittanceOf = ({ isOpenToPages = false, keyHint }: SurfaceRules, openWhileSuspended: boolean) => ({
+  keyHint,
+  openWhileSuspended,
+  isOpenToPages
+})
 
 const hasBody = (method: string): boolean => method !== "GET" && method !== "DELETE"
 
@@ -150,7 +159,7 @@ export const make = Effect.gen(function* () {
       accountId: caller.accountId,
       callerId: caller.id,
       caller: caller.bounds.rateLimit,
-      plan: caller.plan.apiCallsPerMinute
+      plan: caller.usesPlanCalls ? caller.plan.apiCallsPerMinute : null
     })
 
   const replyToFailure = (
@@ -186,7 +195,7 @@ export const make = Effect.gen(function* () {
       let admission: Admission | null = null
       const { openWhileSuspended } = route
       const serving = Effect.flatMap(
-        authentication.authenticate(request, requestId, { keyHint: rules.keyHint, openWhileSuspended }),
+        authentication.authenticate(request, requestId, admittanceOf(rules, openWhileSuspended)),
         (caller) => {
           const missing = rules.missingHeader(request)
           if (missing !== undefined) return Effect.fail(missing)
@@ -220,7 +229,7 @@ export const make = Effect.gen(function* () {
     const requestId = identifiers.next("req")
     const head = { ...request, headers: rules.selectHeaders(request.headers) }
     return Effect.catchAllCause(
-      authentication.recognise(head, requestId, { keyHint: rules.keyHint, openWhileSuspended }),
+      authentication.recognise(head, requestId, admittanceOf(rules, openWhileSuspended)),
       (cause) => replyToFailure(cause, rules, requestId, undefined, null)
     )
   }

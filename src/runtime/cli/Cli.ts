@@ -8,6 +8,7 @@ import { OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
 import { backupCommand, restoreCommand } from "./Backup.js"
 import { bootstrapCommand } from "./Bootstrap.js"
+import { consoleCommand } from "./Console.js"
 import { clusterCommand } from "./Cluster.js"
 import { keysCommand } from "./Keys.js"
 import { migrateCommand } from "./Migrate.js"
@@ -63,6 +64,7 @@ const svc = Command.make("svc").pipe(
     restartCommand,
     migrateCommand,
     bootstrapCommand(first),
+    consoleCommand,
     keysCommand,
     backupCommand,
     restoreCommand,
@@ -78,6 +80,7 @@ const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["restart", []],
   ["migrate", []],
   ["bootstrap", []],
+  ["console", []],
   ["keys", ["new", "rotate", "accept"]],
   ["backup", []],
   ["restore", []],
@@ -91,6 +94,7 @@ const options: Readonly<Record<string, ReadonlyArray<string>>> = {
   start: ["--role=", "--nodes="],
   migrate: ["--admin-url=", "--print"],
   bootstrap: ["--organisation="],
+  console: ["--email="],
   restore: ["--force"],
   "verify-events": ["--since="],
   cluster: ["--json"],

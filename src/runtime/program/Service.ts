@@ -95,6 +95,8 @@ import * as TriggerReads from "../postgres/trigger/TriggerReads.js"
 import * as InstallationReads from "../postgres/organisation/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/organisation/Keys.js"
+import * as Sessions from "../postgres/access/Sessions.js"
+import * as SignIns from "../postgres/access/SignIns.js"
 import * as KeyValues from "../postgres/run/KeyValues.js"
 import * as Maintenance from "../postgres/database/Maintenance.js"
 import * as OrganisationReads from "../postgres/organisation/OrganisationReads.js"
@@ -196,6 +198,8 @@ const stores = Layer.mergeAll(
   ApprovalLinks.layer,
   KeyValues.layer,
   Keys.layer,
+  Sessions.layer,
+  SignIns.layer,
   Connectors.layer,
   ConnectionStore.layer,
   ConnectionSweeps.layer,

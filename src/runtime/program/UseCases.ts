@@ -3,6 +3,8 @@ import { Effect, Layer } from "effect"
 import { AuditLog } from "../../actors/management/AuditLog.js"
 import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
+import { OwnSessions } from "../../actors/management/access/OwnSessions.js"
+import { SignIn } from "../../actors/management/access/SignIn.js"
 import { Roles } from "../../actors/management/access/Roles.js"
 import { Secrets } from "../../actors/management/access/Secrets.js"
 import { Users } from "../../actors/management/access/Users.js"
@@ -50,6 +52,8 @@ const organisations = Layer.unwrapEffect(
 /** The use cases of management, one layer for each noun. */
 export const useCases = Layer.mergeAll(
   ApiKeys.Default,
+  OwnSessions.Default,
+  SignIn.Default,
   Approvals.Default,
   LinkedApprovals.Default,
   AuditLog.Default,

@@ -225,7 +225,8 @@ const hasNothingToDo = async (route: Route, type: ScopeType) => {
   const [narrowed, whole] = answers
   assert.isTrue(narrowed !== undefined && whole !== undefined)
   if (narrowed === undefined || whole === undefined) return
-  if (route.method === "GET") assert.deepStrictEqual(steady(narrowed), steady(whole))
+  if (route.method === "GET" && endpointOf(route).isOfCaller !== true)
+    assert.deepStrictEqual(steady(narrowed), steady(whole))
   else assert.strictEqual(narrowed.status, whole.status)
 }
 

@@ -7,6 +7,7 @@ import { scheduleMistakes } from "../../../src/domain/trigger/Schedule.js"
 import { secretText, secretValue } from "../../../src/domain/access/Secret.js"
 import { parseUrl } from "../../../src/domain/Url.js"
 import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
+import { makeSessionCookie } from "../../../src/http/auth/SessionCookie.js"
 import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
 import { canEscape, buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
@@ -76,6 +77,12 @@ export const headerParsers: ReadonlyArray<Parser> = [
       parseTenancy((name) => (name === "x-svc-installation-config" ? text : undefined), organisation)
     ],
     { commas: repeated(","), "slugs without an end": repeated("a"), ...worstJson }
+  ),
+  parser(
+    "src/http/auth/SessionCookie.ts#makeSessionCookie",
+    headerBytes,
+    (cookie: string) => makeSessionCookie("https://svc.example").tokenOf({ headers: { cookie } }),
+    { semicolons: repeated(";"), spaces: repeated(" "), names: repeated("__Host-svc_session;") }
   ),
   parser(
     "src/http/connect/BrowserCookie.ts#isSameBrowser",

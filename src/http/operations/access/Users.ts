@@ -1,20 +1,20 @@
 /** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
 import { Schema, Effect, Redacted } from "effect"
-import { CreateRole, InviteUser, Role, User } from "../../domain/access/Person.js"
-import { auditAction, auditRead } from "../operation/Contract.js"
-import { operation, operationsOf } from "../operation/Operation.js"
-import { closedToNarrowedKeys } from "../ClosedScope.js"
-import { Time } from "../Shapes.js"
-import { listParams } from "../../actors/management/Pages.js"
-import { strictPayload } from "../PayloadSchema.js"
-import { Roles } from "../../actors/management/access/Roles.js"
-import { UserList, type Invitation, Users } from "../../actors/management/access/Users.js"
-import { Origin } from "../../actors/ports/Origin.js"
-import { newRecord, page } from "../operation/Output.js"
+import { CreateRole, InviteUser, Role, User } from "../../../domain/access/Person.js"
+import { auditAction, auditRead } from "../../operation/Contract.js"
+import { operation, operationsOf } from "../../operation/Operation.js"
+import { closedToNarrowedKeys } from "../../ClosedScope.js"
+import { Time } from "../../Shapes.js"
+import { listParams } from "../../../actors/management/Pages.js"
+import { strictPayload } from "../../PayloadSchema.js"
+import { Roles } from "../../../actors/management/access/Roles.js"
+import { UserList, type Invitation, Users } from "../../../actors/management/access/Users.js"
+import { Origin } from "../../../actors/ports/Origin.js"
+import { newRecord, page } from "../../operation/Output.js"
 
-/** The limits of an invitation in this release, which has no sign-in page. */
+/** The limits of an invitation in this release, which has no page for it. */
 const invitationNotice =
-  "the person is listed with the role; people cannot sign in yet, so the link opens no page and gives no access"
+  "the person is listed with the role; this link opens no page yet: whoever runs the service signs the person in, with svc console --email"
 
 /** The answer to an invitation, the only one that has its link. */
 const Invitation = Schema.Struct({

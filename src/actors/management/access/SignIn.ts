@@ -1,0 +1,80 @@
+/** Use cases of people who sign in and out in a browser. There are no passwords. Specification: Authorisation. */
+import { DateTime, Effect, Option, Redacted } from "effect"
+import { actorOf } from "../../../domain/access/Caller.js"
+import { type Browser, isOver } from "../../../domain/access/Session.js"
+import type { Unavailable } from "../../../domain/Failure.js"
+import { Sessions } from "../../ports/access/Sessions.js"
+import { SignIns } from "../../ports/access/SignIns.js"
+import { Digests } from "../../ports/Digests.js"
+import { Identifiers } from "../../ports/Identifiers.js"
+import { Records } from "../../ports/Records.js"
+
+const tokenLength = 43
+
+const make = Effect.gen(function* () {
+  const sessions = yield* Sessions
+  const signIns = yield* SignIns
+  const records = yield* Records
+  const digests = yield* Digests
+  const identifiers = yield* Identifiers
+
+  const hashOf = (token: string) => digests.keyHash(`session|${token}`)
+
+  /** The session of a token, if it has not ended. */
+  const find = Effect.fnUntraced(function* (token: string) {
+    const known = Option.getOrUndefined(yield* sessions.find(hashOf(token)))
+    const now = DateTime.toEpochMillis(yield* DateTime.now)
+    return known === undefined || isOver(known.session, sessions.seenAt(known.session), now) ? undefined : known
+  })
+
+  return {
+    /** Opens a session by the token of a link; its own token is in this answer only. None: the link is not valid any more. */
+    open: (linkToken: string, browser: Browser): Effect.Effect<Option.Option<Redacted.Redacted>, Unavailable> =>
+      Effect.suspend(() => {
+        const token = identifiers.token(tokenLength)
+        const session = {
+          id: identifiers.next("ses"),
+          hash: hashOf(token),
+          browser,
+          identityId: identifiers.next("idn"),
+          userId: identifiers.next("usr"),
+          auditId: identifiers.next("aud")
+        }
+        return Effect.map(
+          signIns.open(digests.keyHash(`sign-in|${linkToken}`), session),
+          Option.map(() => Redacted.make(token))
+        )
+      }),
+
+    /** The address of the person whose session it is; `undefined`: it has ended. */
+    emailOf: (token: string): Effect.Effect<string | undefined, Unavailable> =>
+      Effect.map(find(token), (known) => known?.email),
+
+    /** Ends the session, if it has not ended. */
+    close: Effect.fnUntraced(function* (token: string, browser: Browser): Effect.fn.Return<void, Unavailable> {
+      const known = yield* find(token)
+      if (known === undefined) return
+      const { memberships, session } = known
+      const [{ organisation, user }] = memberships
+      yield* sessions.end(session.identityId, session.id)
+      const at = DateTime.formatIso(yield* DateTime.now)
+      yield* records.transact(organisation.id, (tx) =>
+        tx.audit({
+          id: identifiers.next("aud"),
+          organisationId: organisation.id,
+          at,
+          actor: actorOf({ kind: "person", id: user.id, name: user.name ?? user.email, ...browser }),
+          action: "auth.logout",
+          resource: { type: "session", id: session.id, name: null },
+          customerId: null,
+          outcome: "success",
+          requestId: null,
+          changes: [],
+          count: 1
+        })
+      )
+    })
+  }
+})
+
+export class SignIn extends Effect.Service<SignIn>()("svc/SignIn", { effect: make }) {}

@@ -1,0 +1,22 @@
+/** What a caller is told of itself. Contract: users and sessions. */
+import { Schema } from "effect"
+import { NullableText } from "../Scalars.js"
+import { PermissionMatrix } from "./Permission.js"
+
+const Named = Schema.Struct({ id: Schema.String, name: Schema.String })
+
+/** The caller of a request. A key belongs to one organisation, a person to one or several. */
+export const Me = Schema.Struct({
+  kind: Schema.Literal("key", "person", "embed", "agent", "oauth", "service"),
+  id: Schema.String,
+  name: Schema.String,
+  email: NullableText.annotations({ description: "null: the caller is no person" }),
+  organisation: Named,
+  spaceId: Schema.String,
+  permissions: PermissionMatrix,
+  customerIds: Schema.Array(Schema.String).annotations({ description: "empty: all customers" }),
+  organisations: Schema.Array(Named).annotations({
+    description: "those in which the person may act; the header x-svc-organization chooses one"
+  })
+}).annotations({ identifier: "Me" })
+export type Me = typeof Me.Type

@@ -1,0 +1,147 @@
+/** The port `SignIns`. As the writer's role: links, identities and sessions belong to no organisation. */
+import type { SqlError } from "@effect/sql/SqlError"
+import { Clock, Duration, Effect, Layer, Option, Schema } from "effect"
+import { type NewSession, type SignInLink, SignIns } from "../../../actors/ports/access/SignIns.js"
+import { actorOf } from "../../../domain/access/Caller.js"
+import { openedSession, sessionLimits } from "../../../domain/access/Session.js"
+import type { AuditEntry } from "../../../domain/audit/Audit.js"
+import { IdentityId, OrganisationId, RoleId, UserId } from "../../../domain/Ids.js"
+import { AuditRows } from "../AuditRow.js"
+import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { WriterSql } from "../database/Pools.js"
+import type { Sql } from "../database/Sql.js"
+import { rowDecoder } from "../record/Table.js"
+
+/** The person of an owner's link before there is an owner. */
+const firstOwner = { email: "owner@localhost", name: "Owner" }
+
+/** Expired rows that one sign-in removes. */
+const mostRemoved = 1_000
+
+const decodeLink = rowDecoder("sign_in_links", {
+  organisationId: OrganisationId,
+  email: Schema.NullOr(Schema.String),
+  isInTime: Schema.Boolean
+})
+const decodePerson = rowDecoder("users", {
+  id: UserId,
+  email: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  identityId: Schema.NullOr(IdentityId)
+})
+type Person = ReturnType<typeof decodePerson>
+const decodeRole = rowDecoder("roles", { id: RoleId })
+
+const personColumns = `u.id, u.email, u.name, u.identity_id AS "identityId"`
+
+const personSql = `SELECT ${personColumns} FROM users u
+  WHERE u.org = $1 AND lower(u.email) = lower($2) AND u.status <> 'disabled'`
+
+/** The owner who was made first. */
+const ownerSql = `SELECT ${personColumns} FROM users u JOIN roles r ON r.id = u.role_id
+  WHERE u.org = $1 AND r.builtin AND r.name = 'owner' AND u.status = 'active' ORDER BY u.created_at, u.id LIMIT 1`
+
+/** Adds a link. For the operator's command line, which has the database but not the service. */
+export const addLink = (sql: Sql, { email, hash, organisationId }: SignInLink) =>
+  sql`INSERT INTO sign_in_links (token_hash, org, email, expires_at)
+    VALUES (${hash}, ${organisationId}, ${email}, now() + make_interval(secs => ${Duration.toSeconds(sessionLimits.link)}))`
+
+const decodeOrganisation = rowDecoder("organisations", { id: OrganisationId })
+
+/**
+ * The organisation that a link for the address signs in to; `null`: that which was made first. Without an owner, one may
+ * have any address. `undefined`: there is none.
+ */
+export const findPerson = (sql: Sql, email: string | null): Effect.Effect<OrganisationId | undefined, SqlError> =>
+  Effect.map(
+    sql`SELECT o.id FROM organisations o WHERE ${email}::text IS NULL
+        OR EXISTS (SELECT FROM users u WHERE u.org = o.id AND lower(u.email) = lower(${email}) AND u.status <> 'disabled')
+        OR NOT EXISTS (SELECT FROM users u WHERE u.org = o.id) AND o.parent_id IS NULL
+      ORDER BY EXISTS (SELECT FROM users u WHERE u.org = o.id AND lower(u.email) = lower(${email})) DESC,
+        o.created_at, o.id LIMIT 1`,
+    ([row]) => (row === undefined ? undefined : decodeOrganisation(row).id)
+  )
+
+export const layer = Layer.effect(
+  SignIns,
+  Effect.gen(function* () {
+    const sql = yield* WriterSql
+    const audit = yield* AuditRows
+
+    /** The owner that the first link makes. */
+    const makeOwner = Effect.fnUntraced(function* (organisationId: OrganisationId, userId: UserId, email: string) {
+      const [role] = yield* sql`SELECT id FROM roles WHERE org = ${organisationId} AND builtin AND name = 'owner'`
+      if (role === undefined) return undefined
+      const name = email === firstOwner.email ? firstOwner.name : null
+      yield* sql`INSERT INTO users (id, org, email, name, role_id, status)
+        VALUES (${userId}, ${organisationId}, ${email}, ${name}, ${decodeRole(role).id}, 'active')`
+      return { id: userId, email, name, identityId: null } satisfies Person
+    })
+
+    const personOf = Effect.fnUntraced(function* (
+      { email, organisationId }: Omit<SignInLink, "hash">,
+      { userId }: NewSession
+    ) {
+      // Of two first links one makes the owner.
+      yield* sql`SELECT id FROM organisations WHERE id = ${organisationId} FOR NO KEY UPDATE`
+      const [owner] = yield* sql.unsafe(ownerSql, [organisationId])
+      const [named] = email === null ? [owner] : yield* sql.unsafe(personSql, [organisationId, email])
+      if (named !== undefined) return decodePerson(named)
+      return owner === undefined ? yield* makeOwner(organisationId, userId, email ?? firstOwner.email) : undefined
+    })
+
+    /** The identity of the person, who has none before the first sign-in. */
+    const identityOf = Effect.fnUntraced(function* ({ email, id, identityId }: Person, fresh: IdentityId) {
+      if (identityId === null) yield* sql`INSERT INTO identities (id, email) VALUES (${fresh}, ${email})`
+      yield* sql`UPDATE users SET identity_id = ${identityId ?? fresh}, status = 'active', invite_hash = NULL,
+          invite_expires_at = NULL, version = version + 1, updated_at = now()
+        WHERE id = ${id} AND (identity_id IS NULL OR status <> 'active')`
+      return identityId ?? fresh
+    })
+
+    const openSession = Effect.fnUntraced(function* (identityId: IdentityId, { browser, hash, id }: NewSession) {
+      const session = openedSession(id, identityId, "link", browser, yield* Clock.currentTimeMillis)
+      const { createdAt, expiresAt, ip, lastSeenAt, method, userAgent } = session
+      yield* sql`DELETE FROM sessions WHERE id IN
+        (SELECT id FROM sessions WHERE expires_at < now() ORDER BY expires_at LIMIT ${mostRemoved})`
+      yield* sql`DELETE FROM sessions WHERE id IN
+        (SELECT id FROM sessions WHERE identity_id = ${identityId} ORDER BY id DESC OFFSET ${sessionLimits.ofIdentity - 1})`
+      yield* sql`INSERT INTO sessions (id, token_hash, identity_id, method, ip, user_agent, created_at, last_seen_at, expires_at)
+        VALUES (${id}, ${hash}, ${identityId}, ${method}, ${ip}, ${userAgent}, ${createdAt}, ${lastSeenAt}, ${expiresAt})`
+      return session
+    })
+
+    const signIn = Effect.fnUntraced(function* (linkHash: string, session: NewSession) {
+      const [row] = yield* sql`DELETE FROM sign_in_links WHERE token_hash = ${linkHash}
+        RETURNING org AS "organisationId", email, expires_at > now() AS "isInTime"`
+      if (row === undefined) return Option.none<UserId>()
+      const { isInTime, ...link } = decodeLink(row)
+      const person = isInTime ? yield* personOf(link, session) : undefined
+      if (person === undefined) return Option.none<UserId>()
+      const { createdAt } = yield* openSession(yield* identityOf(person, session.identityId), session)
+      const name = person.name ?? person.email
+      const entry: AuditEntry = {
+        id: session.auditId,
+        organisationId: link.organisationId,
+        at: createdAt,
+        actor: actorOf({ kind: "person", id: person.id, name, ...session.browser }),
+        action: "auth.login",
+        resource: { type: "session", id: session.id, name: null },
+        customerId: null,
+        outcome: "success",
+        requestId: null,
+        changes: [{ path: "method", before: null, after: "link" }],
+        count: 1
+      }
+      yield* audit.write(sql, [entry])
+      return Option.some(person.id)
+    })
+
+    return SignIns.of({
+      open: (linkHash, session) =>
+        Effect.mapError(sql.withTransaction(signIn(linkHash, session)), (error) =>
+          error._tag === "Unavailable" ? error : databaseUnavailable(error)
+        )
+    })
+  })
+)
