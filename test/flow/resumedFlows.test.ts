@@ -148,6 +148,50 @@ describe("A resumed run of steps", () => {
     assert.deepStrictEqual(anew.changed, ["find"])
   })
 
+  it("keeps the end of a wait, and the output of a step that is of another type now", async () => {
+    const id = await publish([
+      { name: "pause", type: "wait", config: { durationMs: 1 } },
+      get("find", "r8-find"),
+      code("label", `"old"`),
+      code("bad", `{ throw new Error("no") }`)
+    ])
+    const { executionId: first } = (await run(id, {})).body
+    const failed = await eventually(
+      () => execution(first),
+      ({ status }) => status === "failed"
+    )
+    await publish(
+      [
+        { name: "pause", type: "wait", config: { durationMs: 2 } },
+        code("find", `"new"`),
+        get("label", "r8-label"),
+        code("end", "input", {
+          pause: "{{steps.pause.output}}",
+          find: "{{steps.find.output.path}}",
+          label: "{{steps.label.output}}"
+        })
+      ],
+      id
+    )
+    interface Row {
+      readonly path?: string
+      readonly output?: object
+      readonly reused?: boolean
+    }
+    const pause = ({ steps }: { readonly steps: ReadonlyArray<Row> }) => steps.find(({ path }) => path === "pause")
+    const before = pause(failed)
+    const ended = await rerun(first, { mode: "resume", version: "latest" })
+    assert.deepStrictEqual(ended.output, {
+      pause: before?.output,
+      find: `/${slug}/get/r8-find`,
+      label: "old"
+    })
+    assert.match(ended.output.pause.until, /^\d{4}-/)
+    assert.deepStrictEqual([pause(ended)?.reused, pause(ended)?.output], [true, ended.output.pause])
+    assert.sameMembers(ended.changed, ["pause", "find", "label"])
+    assert.deepStrictEqual([count("r8-find"), count("r8-label")], [1, 0])
+  })
+
   it("runs the step that it begins at anew with those that depend on it, under keys of its own", async () => {
     scripts.set(`/${slug}/create`, ({ body }) => ({ body: { got: JSON.parse(body).name } }))
     const id = await publish([

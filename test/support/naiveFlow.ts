@@ -3,7 +3,8 @@
  * ends. Nothing here is shared with the service. A step that fails ends the list that it stands in; since independent steps may
  * have begun by then, their calls are possible, not certain.
  */
-import { asText, expression, holds, isPlain, mapOver, render, renderAll } from "./naiveExpressions.js"
+import { asText, holds, isPlain, mapOver, render, renderAll } from "./naiveExpressions.js"
+import { listsOf, waitsOf } from "./naiveOrder.js"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- Documents and data of any kind.
 type Any = any
@@ -26,7 +27,32 @@ export interface ExpectedCall {
   readonly after: ReadonlySet<string>
 }
 
+/** A step that completes, but for gates and loops. */
+export interface ExpectedStep {
+  readonly output: Any
+  /** It keeps its result from an earlier run. */
+  readonly isReused: boolean
+  isCertain: boolean
+}
+
+/** What a run that resumes others has of them. */
+export interface Earlier {
+  /** The outputs of completed steps, by their paths. */
+  readonly outputs: ReadonlyMap<string, Any>
+  /** Successful calls of the others, by the step's path and the number of the call in it. */
+  readonly calls: ReadonlyMap<string, ReadonlyArray<EarlierCall>>
+}
+export interface EarlierCall {
+  readonly name: string
+  readonly args: ReadonlyArray<Any>
+  readonly value: Any
+}
+
+const nothing: Earlier = { outputs: new Map(), calls: new Map() }
+
 export interface ExpectedRun {
+  /** By path. */
+  readonly steps: ReadonlyMap<string, ExpectedStep>
   /** By the step's path and the number of the call in it, then that of the attempt: `sync[3].send|0`, `sync[3].send|0@1`. */
   readonly calls: ReadonlyMap<string, ExpectedCall>
   readonly end:
@@ -37,8 +63,19 @@ export interface ExpectedRun {
       }
 }
 
-/** Stands for any time that has passed. Has no letters, which a transform would change. */
-export const someTime = "1970"
+/** Stands for any time of a run's year. Has no letters, which a transform would change. */
+const timeOf = (year: number): string => String(year)
+/** With each time as its year. */
+export const withoutTimes = (text: string): string => text.replaceAll(/(19\d\d)-\d\d-\d\dT[\d:.]+Z/gi, "$1")
+
+/** Without options that say nothing; of a pause, its duration. */
+export const argsOf = (args: ReadonlyArray<Any>, name: string): ReadonlyArray<Any> => {
+  if (name === "timer.sleep") return args.slice(0, 1)
+  return JSON.stringify(args.at(-1)) === "{}" && args.length > 1 ? args.slice(0, -1) : args
+}
+
+/** From here on the pauses between the attempts of a step are numbered. */
+const firstPause = 1_000_000
 
 class Failed extends Error {
   constructor(
@@ -57,71 +94,19 @@ interface Env {
   readonly after: ReadonlySet<string>
 }
 
-// --- Order ---
-
-/** The lists of steps inside of a step. */
-const listsOf = ({ config = {} }: Any): ReadonlyArray<Any> =>
-  [config.steps, config.else?.steps, ...(config.branches ?? []).map((branch: Any) => branch.steps)].filter(
-    (list) => list !== undefined
-  )
-
-const namesIn = (step: Any): ReadonlyArray<string> => [step.name, ...listsOf(step).flat().flatMap(namesIn)]
-
-/** The names of the steps that a step, or one inside of it, reads or names. */
-const readBy = (step: Any): ReadonlySet<string> => {
-  const read = new Set<string>()
-  const visit = (value: Any, member = ""): void => {
-    if (typeof value === "string") {
-      const paths =
-        member === "path" || member === "from"
-          ? [value]
-          : [...value.matchAll(expression)].map(([, source]) => source ?? "")
-      for (const path of paths) {
-        const [root, name] = path.split(".")
-        if (root === "steps" && name !== undefined) read.add(name)
-      }
-    } else if (isPlain(value) && (value.fn === "CONCAT" || value.fn === "COALESCE")) {
-      for (const path of value.fn === "CONCAT" ? value.args.slice(1) : value.args) visit(path, "path")
-    } else if (typeof value === "object" && value !== null)
-      for (const [name, child] of Object.entries(value)) visit(child, name)
-  }
-  visit(step)
-  const nameds = (one: Any): void => {
-    for (const name of one.dependsOn ?? []) read.add(name)
-    for (const inner of listsOf(one).flat()) nameds(inner)
-  }
-  nameds(step)
-  return read
-}
-
-/** What each step of a list waits for, by name. */
-const waitsOf = (steps: ReadonlyArray<Any>): ReadonlyMap<string, ReadonlySet<string>> => {
-  const waits = new Map<string, Set<string>>(steps.map(({ name }) => [name, new Set<string>()]))
-  for (const step of steps) {
-    const read = readBy(step)
-    for (const other of steps)
-      if (other !== step && namesIn(other).some((name) => read.has(name))) waits.get(step.name)?.add(other.name)
-    for (const branch of step.config?.branches ?? [])
-      for (const name of branch.skip ?? []) waits.get(name)?.add(step.name)
-  }
-  steps.forEach((step, at) => {
-    const own = waits.get(step.name)
-    const previous = steps[at - 1]
-    if (own?.size === 0 && step.dependsOn === undefined && previous !== undefined) own.add(previous.name)
-  })
-  return waits
-}
-
 // --- Steps ---
 
 class Interpreter {
   readonly calls = new Map<string, ExpectedCall>()
+  private readonly completed = new Map<string, ExpectedStep>()
   private hasFailures = false
   private readonly counts = new Map<string, number>()
 
   constructor(
     private readonly input: Any,
-    private readonly stub: Stub
+    private readonly stub: Stub,
+    private readonly year: number,
+    private readonly earlier: Earlier
   ) {}
 
   async run({ response = {}, steps }: Any): Promise<ExpectedRun> {
@@ -130,7 +115,7 @@ class Interpreter {
       await this.runList(steps, env)
     } catch (cause) {
       if (!(cause instanceof Failed)) throw cause
-      return { calls: this.calls, end: { ok: false, paths: cause.paths } }
+      return { calls: this.calls, steps: this.completed, end: { ok: false, paths: cause.paths } }
     }
     const { body, status } = response.success ?? {}
     const scope = this.scopeOf(env)
@@ -140,7 +125,8 @@ class Interpreter {
         : isPlain(body)
           ? mapOver({}, body, scope)
           : renderAll(body, scope)
-    return { calls: this.calls, end: { ok: true, value, status, continued: this.hasFailures } }
+    const end = { ok: true, value, status, continued: this.hasFailures } as const
+    return { calls: this.calls, steps: this.completed, end }
   }
 
   private scopeOf({ steps, variables }: Env): Any {
@@ -149,6 +135,11 @@ class Interpreter {
 
   private call(env: Env, path: string, name: string, args: ReadonlyArray<Any>, number = 0): Any {
     let key = `${path}|${number}`
+    const asked = JSON.stringify(argsOf(args, name))
+    // The attempts of a step that had not completed begin anew, with the pauses between them.
+    const known = number >= firstPause ? [] : (this.earlier.calls.get(key) ?? [])
+    const found = known.find((one) => one.name === name && JSON.stringify(argsOf(one.args, name)) === asked)
+    if (found !== undefined) return found.value
     for (let attempt = 1; this.calls.has(key); attempt++) key = `${path}|${number}@${attempt}`
     this.calls.set(key, { name, args: structuredClone(args), isCertain: true, after: env.after })
     const nth = this.counts.get(`${path} ${name}`) ?? 0
@@ -166,14 +157,14 @@ class Interpreter {
       } catch (cause) {
         const isLast = attempt >= (retry?.maxAttempts ?? 1)
         if (isLast || !(cause instanceof Failed) || !cause.isTransient) throw cause
-        this.call(env, path, "timer.sleep", [retry.initialMs], 1_000_000 + attempt)
+        this.call(env, path, "timer.sleep", [retry.initialMs], firstPause + attempt)
       }
   }
 
   private runWait(config: Any, env: Env, scope: Any, path: string): Any {
     if (config.condition === undefined) {
       this.call(env, path, "timer.sleep", [config.durationMs])
-      return { until: someTime }
+      return { until: timeOf(this.year) }
     }
     const isStored = JSON.stringify(config.condition).includes('"state.ORG.k"')
     let number = 0
@@ -193,7 +184,7 @@ class Interpreter {
     const skipped = new Set<string>()
     const failed = new Set<string>()
     let message = ""
-    const known = new Set(this.calls.keys())
+    const known = new Set([...this.calls.keys(), ...this.completed.keys()])
     const left = [...steps]
     for (
       let at = 0;
@@ -222,8 +213,14 @@ class Interpreter {
       ended.set(step.name, new Set([...after, ...[...this.calls.keys()].filter((key) => !before.has(key))]))
     }
     if (failed.size === 0) return
-    for (const [key, call] of this.calls) if (!known.has(key)) call.isCertain = false
+    this.doubt(known)
     throw new Failed(failed, message)
+  }
+
+  /** All but these calls and steps are possible only. */
+  private doubt(known: ReadonlySet<string>): void {
+    for (const found of [this.calls, this.completed])
+      for (const [key, one] of found) if (!known.has(key)) one.isCertain = false
   }
 
   /** The step, and those inside of it that others can read, give null. */
@@ -235,7 +232,11 @@ class Interpreter {
   private async runStep(step: Any, env: Env, skipped: Set<string>): Promise<void> {
     const scope = this.scopeOf(env)
     if (skipped.has(step.name) || (step.when !== undefined && !holds(step.when, scope))) return this.skip(step, env)
-    const output = await this.outputOf(step, env, scope, skipped)
+    const path = env.prefix + step.name
+    const isGroup = step.type === "gate" || step.type === "loop"
+    const isReused = !isGroup && this.earlier.outputs.has(path)
+    const output = isReused ? this.earlier.outputs.get(path) : await this.outputOf(step, env, scope, skipped)
+    if (!isGroup) this.completed.set(path, { output, isReused, isCertain: true })
     env.steps[step.name] = { output, error: null }
   }
 
@@ -307,7 +308,7 @@ class Interpreter {
   private async runLoop(config: Any, env: Env, scope: Any, path: string): Promise<Any> {
     const items = render(config.over, scope)
     if (!Array.isArray(items)) throw new Failed(new Set([path]), "not a list")
-    const known = new Set(this.calls.keys())
+    const known = new Set([...this.calls.keys(), ...this.completed.keys()])
     const paths = new Set<string>()
     const results: Array<Any> = []
     let failed = 0
@@ -334,11 +335,16 @@ class Interpreter {
       }
     }
     if (failed === 0 || config.continueOnError === true) return { results, failed }
-    for (const [key, call] of this.calls) if (!known.has(key)) call.isCertain = false
+    this.doubt(known)
     throw new Failed(paths, "an iteration failed")
   }
 }
 
-/** The calls and the end of a flow for an input. */
-export const interpret = (spec: object, input: object, stub: Stub): Promise<ExpectedRun> =>
-  new Interpreter(input, stub).run(spec)
+/** The calls and the end of a flow for an input, in a year. `earlier`: what runs before it have completed. */
+export const interpret = (
+  spec: object,
+  input: object,
+  stub: Stub,
+  year = 1970,
+  earlier = nothing
+): Promise<ExpectedRun> => new Interpreter(input, stub, year, earlier).run(spec)

@@ -5,7 +5,7 @@
 import { Effect, Layer } from "effect"
 import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
-import type { AttemptEntry, StartEntry } from "../../domain/run/RunJournal.js"
+import type { StartEntry } from "../../domain/run/RunJournal.js"
 import { decide, evolve } from "../../domain/run/Execution.js"
 import { hasRoom } from "../../domain/run/StartPolicy.js"
 import type { DirectStart, DriveOutcome, RunSpec } from "./RunSpec.js"
@@ -19,7 +19,7 @@ import { Runnables } from "../ports/run/Runnables.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
-import { claimOf, pendingRun, startEntry } from "./PendingRun.js"
+import { attemptOf, claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
 import { makeRemoteStart } from "./RemoteStart.js"
 import { RunPlaces } from "./RunPlaces.js"
@@ -210,11 +210,6 @@ export const layer = (options: { readonly slots: number }) =>
       return Executions.of({ start, cancel: yield* makeCancellation, liveCount: Effect.sync(() => live.size()) })
     })
   )
-
-const attemptOf = (
-  { anew, attempt }: NonNullable<NonNullable<StartRequest["parent"]>["resumes"]>,
-  rootId: ExecutionId
-): AttemptEntry => (anew === undefined ? attempt : { ...attempt, anew: { steps: anew, rootId } })
 
 /** The target of a claim that a run made is always a run's id. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId

@@ -6,7 +6,7 @@ import type { ExecutionId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { eventQueueTimeout, idempotencyLifetime, queueTimeout } from "../../domain/Limits.js"
 import { redactMembers } from "../../domain/access/SecretNames.js"
-import type { StartEntry, StartingEvent } from "../../domain/run/RunJournal.js"
+import type { AttemptEntry, StartEntry, StartingEvent } from "../../domain/run/RunJournal.js"
 import type { StartRequest } from "../ports/run/Executions.js"
 import type { Claim, OpenRun, RunRecord } from "../ports/run/Journal.js"
 
@@ -137,6 +137,12 @@ export const startEntry = (request: StartRequest, now: number): StartEntry => ({
   ...(request.mocking === undefined ? {} : { mocking: request.mocking }),
   script: request.runnable.version === null ? request.runnable.script : null
 })
+
+/** The entry of the journal that begins a run which takes over what another has completed. `id`: of the run that begins. */
+export const attemptOf = (
+  { anew, attempt }: NonNullable<NonNullable<StartRequest["parent"]>["resumes"]>,
+  id: ExecutionId
+): AttemptEntry => (anew === undefined ? attempt : { ...attempt, anew: { steps: anew, rootId: id } })
 
 /** The claim of the request's Idempotency-Key, if it has one. */
 export const claimOf = (request: StartRequest, now: number): Claim | undefined =>

@@ -215,12 +215,12 @@ export class Progress {
     return this.pendingArguments > guest.pendingArguments ? tooManyArgumentsError : undefined
   }
 
-  /** Moves the calls that the guest made since the last time to `newTimers` or `waitingCalls`. */
+  /** Moves calls that the guest has made to `newTimers` or, with the timers of earlier runs, to `waitingCalls`. */
   enqueue(): void {
     for (; this.enqueuedCount < this.callCount; this.enqueuedCount++) {
       const call = this.calls.get(this.enqueuedCount)
       if (call === undefined) continue
-      if (isTimer(call.name)) this.newTimers.push(call)
+      if (isTimer(call.name) && this.earlier.find(call) === undefined) this.newTimers.push(call)
       else this.waitingCalls.push(call)
     }
   }

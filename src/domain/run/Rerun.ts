@@ -6,7 +6,7 @@ import { Either, Schema } from "effect"
 import type { ExecutionView, ExecutionWithValues } from "./ExecutionView.js"
 import { ValidationFailed } from "../Failure.js"
 import { isObject, Json } from "../Json.js"
-import { buildHistory, type IndexedEntry, pathOfPlace, type StartEntry } from "./RunJournal.js"
+import { buildHistory, type IndexedEntry, isRepeated, pathOfPlace, type StartEntry } from "./RunJournal.js"
 
 /**
  * The body of a re-run. `fresh` (default): all calls are made again; `resume`: results of successful calls are reused.
@@ -89,11 +89,11 @@ export const rerunInput = (
     : Either.right(input)
 }
 
-/** The calls that a resumed run makes again: transient failures, and the failure that ended the run. */
+/** The calls that a resumed run makes again: those that each attempt makes again, and the failure that ended the run. */
 export const callsToRepeat = (entries: ReadonlyArray<IndexedEntry>): ReadonlyArray<number> => {
-  const failures = entries.flatMap((entry) => (entry.kind === "done" && entry.outcome !== "ok" ? [entry] : []))
-  const last = failures.at(-1)
-  return failures.filter((entry) => entry === last || entry.outcome === "transient").map((entry) => entry.call)
+  const calls = entries.flatMap((entry) => (entry.kind === "done" ? [entry] : []))
+  const last = calls.findLast(({ outcome }) => outcome !== "ok")
+  return calls.filter((entry) => entry === last || isRepeated(entry)).map((entry) => entry.call)
 }
 
 /** The customer on whose behalf the re-run acts. */

@@ -219,19 +219,45 @@ export const guestError = ({ category, code, data, message, name }: CallFailure,
   data: { ...(isObject(data ?? null) ? (data as object) : {}), category, step }
 })
 
-/** What identifies a call over the attempts of a run: its place in a step, else its number. */
-export const callKey = (call: number, place: string | undefined): string => place ?? String(call)
+/** What identifies a call over the attempts of a run: its place in a step, else its number. A call that is a step is its first. */
+export const callKey = (call: number, place: string | undefined): string => {
+  if (place === undefined) return String(call)
+  return isStep(place) ? `${place}|0` : place
+}
+
+/** Whether a call of this place is a whole step. */
+const isStep = (place: string): boolean => !place.includes("|")
+
+/** The key of the result of a call that is the step at a path. */
+export const stepKey = (path: string): string => `${path}|`
+
+/**
+ * From this number on the calls of a step are the service's own: pauses between its attempts, and what limits their time. They
+ * begin anew with the step.
+ */
+const firstServiceCall = 1_000_000
+/** The number of the timer that ends an attempt of a step. */
+const timeLimit = 2_000_000
+/** The number of a call in its step; 0 outside of steps. */
+const numberInStep = ({ place }: Pick<DoneEntry, "place">): number =>
+  place === undefined || isStep(place) ? 0 : Number(place.slice(place.indexOf("|") + 1))
 
 /**
  * The key under which a result is found again: that of its call, with the hash of what it asked for. A call that is a whole
  * step is found by the step alone, since the step has completed.
  */
 export const reuseKey = (call: number, hash: string, place: string | undefined): string =>
-  place !== undefined && pathOfPlace(place) === place ? `${place}|` : `${callKey(call, place)}|${hash}`
+  place !== undefined && isStep(place) ? stepKey(place) : `${callKey(call, place)}|${hash}`
 
-/** The calls that the next attempt makes again: the transient failures. */
+const isReusable = (entry: IndexedCall): boolean => entry.outcome === "ok" && numberInStep(entry) < firstServiceCall
+
+/** Whether the next attempt makes the call again: it failed for a moment, or ended an attempt of its step that took too long. */
+export const isRepeated = (entry: IndexedCall): boolean =>
+  entry.outcome === "transient" || numberInStep(entry) === timeLimit
+
+/** The calls that the next attempt makes again. */
 export const transientCalls = (entries: ReadonlyArray<IndexedCall>): ReadonlyArray<number> =>
-  entries.filter(({ outcome }) => outcome === "transient").map((entry) => entry.call)
+  entries.filter(isRepeated).map((entry) => entry.call)
 
 /** The history of a journal. `rest`: its entries after the start. */
 export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry>): History => {
@@ -257,7 +283,7 @@ export const buildHistory = (start: StartEntry, rest: ReadonlyArray<IndexedEntry
       if (cut >= 0) {
         for (const done of replay.slice(cut)) {
           earlier.push(done)
-          if (done.outcome === "ok") reusable.set(reuseKey(done.call, done.hash, done.place), done)
+          if (isReusable(done)) reusable.set(reuseKey(done.call, done.hash, done.place), done)
         }
         replay = replay.slice(0, cut)
       }

@@ -75,10 +75,10 @@ export class CallRounds {
 
   /** `timersAt`: one time for all new timers, since the guest's clock stood still while it set them. */
   private launch(timersAt = this.machine.now): void {
-    const { commits, completions, now, progress: p } = this.machine
+    const { commits, now, progress: p } = this.machine
     p.enqueue()
     if (p.newTimers.length > 0) {
-      setTimers(p, completions, timersAt)
+      setTimers(p, timersAt)
       if (p.newTimers.length > 0) return commits.flush(p, () => this.launch(timersAt))
     }
     const writes: Array<Planned<"Write">> = []

@@ -1,6 +1,13 @@
 /** What a run has of earlier attempts, and of the run that it resumes: results that are not asked for again. */
 import type { ExecutionId } from "../../../domain/Ids.js"
-import { callKey, type History, type IndexedResult, pathOfPlace, reuseKey } from "../../../domain/run/RunJournal.js"
+import {
+  callKey,
+  type History,
+  type IndexedResult,
+  pathOfPlace,
+  reuseKey,
+  stepKey
+} from "../../../domain/run/RunJournal.js"
 import type { OpenRun } from "../../ports/run/Journal.js"
 import type { PendingCall } from "../PendingCall.js"
 
@@ -22,9 +29,15 @@ export class EarlierResults {
   }
 
   /** The result of a call that is not made again. */
-  find({ args: [path], hash, id, name, place }: PendingCall): IndexedResult | undefined {
-    if (name === outputInquiry) return this.history?.outputs.get(String(path))
+  find({ args: [path], hash, id, inStep, name, place }: PendingCall): IndexedResult | undefined {
+    if (name === outputInquiry) return this.findOutput(String(path))
+    if (inStep?.own !== undefined) return this.findOutput(inStep.path)
     return this.history?.reusable.get(reuseKey(id, hash, place))
+  }
+
+  /** The output of a completed step, which may have been of another type in the version that completed it. */
+  private findOutput(path: string): IndexedResult | undefined {
+    return this.history?.outputs.get(path) ?? this.history?.reusable.get(stepKey(path))
   }
 
   /** Whether a call was made with other arguments before: then it needs another idempotency key. */

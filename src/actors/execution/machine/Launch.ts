@@ -26,16 +26,15 @@ const setTimer = (p: Progress, call: PendingCall, millis: number, now: number): 
   p.callTimers.add(call, due)
 }
 
-/** A timer has fired. */
+/** A timer has fired. Its result is its second argument: the output of a step that is a wait. */
 const completeTimer = (completions: Completions, call: PendingCall, now: number): void =>
-  completions.add(completedCall(call, { ok: true, value: null }, now))
+  completions.add(completedCall(call, { ok: true, value: call.args[1] ?? null }, now))
 
 /** Sets timers that the guest made, as many as one commit takes. */
-export const setTimers = (p: Progress, completions: Completions, now: number): void => {
+export const setTimers = (p: Progress, now: number): void => {
   for (const call of p.newTimers.splice(0, timersPerCommit)) {
     p.begin(call, p.timerEntries.get(call.id)?.since ?? now)
-    if (p.earlier.find(call) !== undefined) completeTimer(completions, call, now)
-    else setTimer(p, call, timerMillis(call), now)
+    setTimer(p, call, timerMillis(call), now)
   }
 }
 
@@ -81,7 +80,7 @@ const nestsTooDeep = (call: PendingCall): HostCall =>
 export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) => string) => {
   /** The same key for every repetition of the call, also in re-runs that resume this run. */
   const idempotencyKeyOf = (p: Progress, call: PendingCall): string => {
-    const at = call.inStep?.own === undefined ? callKey(call.id, call.place) : `${call.place}|0`
+    const at = callKey(call.id, call.place)
     return sha256(`${p.earlier.rootOf(call, p.run)}|${at}${p.earlier.isChanged(call) ? `|${call.hash}` : ""}`)
   }
 

@@ -100,16 +100,12 @@ const timeOf = (value) => {
 const waitUntil =
   ({ durationMs, until }) =>
   async ({ context, tools, values }) => {
-    const { isRehearsed } = context.run
-    if (durationMs !== undefined) {
-      await tools.sleep(isRehearsed ? 0 : durationMs)
-      return { until: new Date(host.now() + (isRehearsed ? durationMs : 0)).toISOString() }
-    }
-    const at = timeOf(values.value(until))
+    const at = durationMs === undefined ? timeOf(values.value(until)) : host.now() + durationMs
     if (Number.isNaN(at))
       throw stepError("InvalidTime", "INVALID_TIME", "code", "until is no time: " + String(values.value(until)))
-    await tools.sleep(isRehearsed ? 0 : Math.max(0, at - host.now()))
-    return { until: new Date(at).toISOString() }
+    const left = context.run.isRehearsed ? 0 : Math.max(0, at - host.now())
+    // A run that resumes this one gets the same output.
+    return tools.sleep(left, { until: new Date(at).toISOString() })
   }
 
 const waitForCondition = (settings, look) => {
@@ -157,7 +153,7 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
       "code",
       "the list has " + count + " items, and the loop runs for at most " + most
     )
-  if (count * (options.calls ?? 0) + host.madeCalls() > limits.calls)
+  if (count * (options.calls ?? 0) + madeCalls() > limits.calls)
     throw stepError(
       "LoopLimit",
       "LOOP_LIMIT",

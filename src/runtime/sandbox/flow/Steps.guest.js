@@ -149,18 +149,29 @@ const pauseBefore = (retry, next) => {
   return round(capped * (1 + (retry.jitter ?? 0.2) * (2 * (random32() / 4294967296) - 1)))
 }
 
-/** A host call that waits. */
-const sleepAt = (place, millis) => {
+/**
+ * A host call that waits.
+ * @param {any} place
+ * @param {number} millis
+ * @param {unknown} [result] what it gives
+ */
+const sleepAt = (place, millis, result) => {
   const wait = +millis
   if (!isFiniteNumber(wait) || wait > limits.timer)
     throw new NativeTypeError("a step waits for a number of milliseconds, " + limits.timer + " at most")
-  return call("timer.sleep", [wait > 0 ? wait : 0], undefined, place)
+  const left = wait > 0 ? wait : 0
+  return call("timer.sleep", result === undefined ? [left] : [left, result], undefined, place)
 }
-/** Waits of the service between attempts are numbered from here, so that the body's calls keep their numbers. */
+/**
+ * Waits of the service between attempts are numbered from here, so that the body's calls keep their numbers; then what limits
+ * an attempt's time, and the question for an output. Results of an earlier run are not used for them (`RunJournal`).
+ */
 const serviceCalls = 1_000_000
-const sleepBetween = (path, nth, millis) => {
+const timeLimit = 2_000_000
+const inquiry = 3_000_000
+const sleepAtNumber = (path, number, millis) => {
   const place = placeAt(path)
-  place.calls = serviceCalls + nth
+  place.calls = number
   return sleepAt(place, millis)
 }
 
@@ -175,7 +186,7 @@ const settle = async (task, resolve, reject) => {
 const withinTime = (place, millis, run) => {
   if (millis === undefined) return run()
   const late = async () => {
-    await sleepBetween(place.path, serviceCalls, millis)
+    await sleepAtNumber(place.path, timeLimit, millis)
     throw stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", "an attempt of this step may take " + millis + " ms")
   }
   return new NativePromise((resolve, reject) => {
@@ -263,8 +274,8 @@ class StepTools {
   get setInterval() {
     return setTimer("setInterval", true, this.#place)
   }
-  sleep(millis) {
-    return sleepAt(this.#place, millis)
+  sleep(millis, result) {
+    return sleepAt(this.#place, millis, result)
   }
   state(scope, key) {
     return call("state.get", [textOf(key, 1_000), { scope: textOf(scope, 20) }], undefined, this.#place)
@@ -297,13 +308,14 @@ const attempted = async (token, settings, body, isOwn, missing) => {
       step.attempts +=
         (step.attempts === "" ? "" : ",") + '{"at":' + startedAt + ',"to":' + host.now() + failureText(cause) + "}"
       if (!(attempt < most) || !isTransient(cause)) throw cause
-      await sleepBetween(step.path, attempt, pauseBefore(retry, attempt + 1))
+      await sleepAtNumber(step.path, serviceCalls + attempt, pauseBefore(retry, attempt + 1))
     }
   }
 }
 
-/** The place of the question for an output, which leaves the numbers of the body's calls. */
-const inquiry = 2_000_000
+let inquiries = 0
+/** Host calls of the run so far, but for these questions, which count towards no limit. */
+const madeCalls = () => host.madeCalls() - inquiries
 /**
  * The result of the step in the run that this one resumes, which is reported; undefined if that run has not completed it.
  * @returns {Promise<{ value: any } | undefined>}
@@ -312,6 +324,7 @@ const keptResult = async (token) => {
   const step = stepOf(token)
   const place = placeAt(step.path)
   place.calls = inquiry
+  inquiries++
   let value
   try {
     value = await call("step.output", [step.path], undefined, place)

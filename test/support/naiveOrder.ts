@@ -1,0 +1,58 @@
+/** What the steps of a flow wait for, from the description of flows alone. Nothing here is shared with the service. */
+import { expression, isPlain } from "./naiveExpressions.js"
+
+// oxlint-disable-next-line typescript/no-explicit-any -- Documents of any kind.
+type Any = any
+
+/** The lists of steps inside of a step. */
+export const listsOf = ({ config = {} }: Any): ReadonlyArray<Any> =>
+  [config.steps, config.else?.steps, ...(config.branches ?? []).map((branch: Any) => branch.steps)].filter(
+    (list) => list !== undefined
+  )
+
+const namesIn = (step: Any): ReadonlyArray<string> => [step.name, ...listsOf(step).flat().flatMap(namesIn)]
+
+/** The names of the steps that a step, or one inside of it, reads or names. */
+const readBy = (step: Any): ReadonlySet<string> => {
+  const read = new Set<string>()
+  const visit = (value: Any, member = ""): void => {
+    if (typeof value === "string") {
+      const paths =
+        member === "path" || member === "from"
+          ? [value]
+          : [...value.matchAll(expression)].map(([, source]) => source ?? "")
+      for (const path of paths) {
+        const [root, name] = path.split(".")
+        if (root === "steps" && name !== undefined) read.add(name)
+      }
+    } else if (isPlain(value) && (value.fn === "CONCAT" || value.fn === "COALESCE")) {
+      for (const path of value.fn === "CONCAT" ? value.args.slice(1) : value.args) visit(path, "path")
+    } else if (typeof value === "object" && value !== null)
+      for (const [name, child] of Object.entries(value)) visit(child, name)
+  }
+  visit(step)
+  const nameds = (one: Any): void => {
+    for (const name of one.dependsOn ?? []) read.add(name)
+    for (const inner of listsOf(one).flat()) nameds(inner)
+  }
+  nameds(step)
+  return read
+}
+
+/** What each step of a list waits for, by name. */
+export const waitsOf = (steps: ReadonlyArray<Any>): ReadonlyMap<string, ReadonlySet<string>> => {
+  const waits = new Map<string, Set<string>>(steps.map(({ name }) => [name, new Set<string>()]))
+  for (const step of steps) {
+    const read = readBy(step)
+    for (const other of steps)
+      if (other !== step && namesIn(other).some((name) => read.has(name))) waits.get(step.name)?.add(other.name)
+    for (const branch of step.config?.branches ?? [])
+      for (const name of branch.skip ?? []) waits.get(name)?.add(step.name)
+  }
+  steps.forEach((step, at) => {
+    const own = waits.get(step.name)
+    const previous = steps[at - 1]
+    if (own?.size === 0 && step.dependsOn === undefined && previous !== undefined) own.add(previous.name)
+  })
+  return waits
+}
