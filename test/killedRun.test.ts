@@ -37,10 +37,19 @@ const serversOf = (run: number): ReadonlyArray<Process> =>
 
 const processOf = (pid: number): Process => ({ pid, startedAt: startOf(pid) ?? "" })
 
+/** The memory of a process: none if it has ended, as a session does that was under way. */
+const mapsOf = (pid: number): string => {
+  try {
+    return fs.readFileSync(`/proc/${pid}/maps`, "utf8")
+  } catch {
+    return ""
+  }
+}
+
 /** The names of files in shared memory, and the ids of segments, that the processes use. */
 const sharedMemoryOf = (processes: ReadonlyArray<Process>): ReadonlyArray<string> =>
   processes.flatMap(({ pid }) =>
-    [...fs.readFileSync(`/proc/${pid}/maps`, "utf8").matchAll(/(\d+) +(?:\/dev\/shm\/(PostgreSQL\.\d+)|\/SYSV)/g)].map(
+    [...mapsOf(pid).matchAll(/(\d+) +(?:\/dev\/shm\/(PostgreSQL\.\d+)|\/SYSV)/g)].map(
       ([, segment, file]) => file ?? `segment ${segment}`
     )
   )

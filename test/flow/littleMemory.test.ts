@@ -1,6 +1,6 @@
 /** A start in a container with little memory: it says the figure that it needs; with 1 GiB it says nothing. */
 import { assert, describe, it } from "@effect/vitest"
-import { onTestFinished } from "vitest"
+import { inject, onTestFinished } from "vitest"
 import { announce } from "../support/LogExpectations.js"
 import { makeMemoryGroup } from "../support/memoryGroup.js"
 import { proofs } from "../support/proofs.js"
@@ -13,7 +13,7 @@ const reason = trial === undefined ? " (skipped: this process may not make a con
 /** Starts a service with this memory, and returns what it said until it had ended. */
 const outputWith = async (mebibytes: number) => {
   const group = makeMemoryGroup(mebibytes) ?? assert.fail("no control group")
-  const { dataDir, remove } = makeDataDirectory()
+  const { dataDir, remove } = makeDataDirectory(inject("runDirectory"))
   onTestFinished(remove)
   const service = startService({ dataDir, group: group.procs, env: { SVC_RUNNERS: "2" } })
   onTestFinished(() => service.kill("SIGKILL"))

@@ -42,7 +42,7 @@ export interface Ask {
 }
 
 const dataDirectory = Effect.acquireRelease(
-  Effect.sync(() => fs.mkdtempSync(path.join(inject("runDirectory"), "svc-running-"))),
+  Effect.sync(() => fs.mkdtempSync(path.join(inject("dataDirectory"), "svc-running-"))),
   (directory) => Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))
 )
 

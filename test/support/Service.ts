@@ -126,8 +126,11 @@ export const startService = (options: ServiceOptions): Service => {
 const inGroup = (group: string | undefined, command: ReadonlyArray<string>): ReadonlyArray<string> =>
   group === undefined ? command : ["sh", "-c", 'echo $$ > "$0"; exec "$@"', group, ...command]
 
-/** Creates a directory for the files of one service; `remove` deletes it, the end of the run at the latest. */
-export const makeDataDirectory = (parent = inject("runDirectory")) => {
+/**
+ * Creates a directory for the files of one service; `remove` deletes it, the end of the run at the latest. That of a service
+ * in a control group lies on disk, in `runDirectory`: files in memory would count as the group's.
+ */
+export const makeDataDirectory = (parent = inject("dataDirectory")) => {
   const directory = fs.mkdtempSync(path.join(parent, "svc-data-"))
   return {
     directory,
@@ -164,7 +167,7 @@ export const prepareCompiled = async (dataDir: string): Promise<void> => {
 }
 
 const preparedData = async (): Promise<string> => {
-  const prepared = path.join(inject("runDirectory"), "prepared")
+  const prepared = path.join(inject("dataDirectory"), "prepared")
   await makeOnce(prepared, makePrepared)
   return prepared
 }

@@ -47,13 +47,12 @@ export const hasServer = (directory: string): boolean => clustersBelow(directory
 
 // --- Private ---
 
-/** The data directories of services, at most so far below, whose Postgres was not stopped. */
+/** The data directories of services, at most so far below, whose Postgres was not stopped. That of a run contains others. */
 const clustersBelow = (directory: string, depth = 3): ReadonlyArray<string> => {
-  if (fs.existsSync(path.join(directory, "postgres", "cluster", "data", "postmaster.pid"))) return [directory]
-  if (depth === 0) return []
-  return fs
-    .readdirSync(directory, { withFileTypes: true })
-    .flatMap((entry) => (entry.isDirectory() ? clustersBelow(path.join(directory, entry.name), depth - 1) : []))
+  const found = fs.existsSync(path.join(directory, "postgres", "cluster", "data", "postmaster.pid")) ? [directory] : []
+  if (depth === 0) return found
+  const entries = fs.readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return [...found, ...entries.flatMap(({ name }) => clustersBelow(path.join(directory, name), depth - 1))]
 }
 
 /** A server that died leaves shared memory, which the next server on its files frees. */

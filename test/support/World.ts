@@ -1,4 +1,5 @@
 /** A running service with its first organisation, for one test file. */
+import { inject } from "vitest"
 import { api, type Api } from "./api.js"
 import { proofs } from "./proofs.js"
 import { startProvider, type Provider } from "./provider.js"
@@ -28,7 +29,7 @@ export const worldOf = (options: {
   readonly group?: string | undefined
   readonly answer?: Parameters<typeof startProvider>[0]
 }): World => {
-  const place = makeDataDirectory()
+  const place = makeDataDirectory(options.group === undefined ? undefined : inject("runDirectory"))
   let systems: Provider | undefined
   let current: Service | undefined
   let log = ""
