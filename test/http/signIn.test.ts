@@ -113,6 +113,9 @@ describe("a link", () => {
       `UPDATE sign_in_links SET expires_at = expires_at - interval '15 minutes' WHERE org = '${organisationId}'`
     )
     assert.strictEqual((await open(token)).status, 410)
+    await svc.sql(`INSERT INTO sign_in_links VALUES ('old', '${organisationId}', NULL, now() - interval '1 second')`)
+    await newLink(organisationId)
+    assert.deepStrictEqual(await svc.sql(`SELECT 1 FROM sign_in_links WHERE token_hash = 'old'`), [])
     const from = "203.0.113.9"
     const guesses: Array<number> = []
     for (let n = 0; n < 2 * sessionLimits.triesPerMinute + 1; n++)

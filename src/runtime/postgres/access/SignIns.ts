@@ -41,10 +41,13 @@ const personSql = `SELECT ${personColumns} FROM users u
 const ownerSql = `SELECT ${personColumns} FROM users u JOIN roles r ON r.id = u.role_id
   WHERE u.org = $1 AND r.builtin AND r.name = 'owner' AND u.status = 'active' ORDER BY u.created_at, u.id LIMIT 1`
 
-/** Adds a link. For the operator's command line, which has the database but not the service. */
+/** Adds a link, and removes those that are too old. For the operator's command line, which has the database but not the service. */
 export const addLink = (sql: Sql, { email, hash, organisationId }: SignInLink) =>
-  sql`INSERT INTO sign_in_links (token_hash, org, email, expires_at)
-    VALUES (${hash}, ${organisationId}, ${email}, now() + make_interval(secs => ${Duration.toSeconds(sessionLimits.link)}))`
+  Effect.zipRight(
+    sql`DELETE FROM sign_in_links WHERE expires_at < now()`,
+    sql`INSERT INTO sign_in_links (token_hash, org, email, expires_at)
+      VALUES (${hash}, ${organisationId}, ${email}, now() + make_interval(secs => ${Duration.toSeconds(sessionLimits.link)}))`
+  )
 
 const decodeOrganisation = rowDecoder("organisations", { id: OrganisationId })
 
