@@ -28,9 +28,9 @@ import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 const seeds = [1, 100_001, 200_001].map((seed) => seed + Number(process.env["SVC_TEST_SEED"] ?? 0))
-const flows = isLong ? 1_000 : 26
+const flows = isLong ? 1_000 : 20
 /** The re-runs of each flow: each of the one before. */
-const inChain = 4
+const inChain = 5
 
 const wasm = Uint8Array.from(
   readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
@@ -193,7 +193,7 @@ const checkChain = async (seed: number, note: (text: string) => void): Promise<v
   chain.root(run.run.id, () => true)
   await check(0, run)
   for (let nth = 1; nth <= inChain; nth++) {
-    const isChanged = random(5) < 2
+    const isChanged = random(3) === 0
     if (isChanged) spec = changedFlow(spec, random, nth)
     const texts = ownTexts((version.spec as unknown as RandomFlow["spec"]).steps)
     if (isChanged) version = compile(spec)
@@ -241,7 +241,7 @@ describe("A flow that is run again", () => {
       }
       assert.isAbove(seen.fromStep, seen.reruns / 3)
       assert.isAbove(seen.iterations, seen.reruns / 10)
-      assert.isAbove(seen.changed, seen.reruns / 4)
+      assert.isAbove(seen.changed, seen.reruns / 5)
       assert.isAbove(seen.calls, seen.reruns)
       assert.isAbove(seen.kept, seen.reruns)
       assert.isAbove(seen.completed, seen.reruns / 3)
