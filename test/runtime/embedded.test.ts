@@ -203,10 +203,13 @@ describe("the embedded Postgres", () => {
 
 it.runIf(process.platform === "linux")("a lock file that names a zombie is removed: the zombie has ended", async () => {
   const { directory, remove } = makeDataDirectory()
-  // The shell replaces itself by a program that never waits for its child.
-  const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] })
-  const [printed] = await once(parent.stdout, "data")
+  // The shell replaces itself by a program that never waits for its child, which ends only then: a shell might wait for it.
+  const script = "cat <&3 >/dev/null & echo $!; exec 3<&-; exec sleep 60"
+  const parent = spawn("sh", ["-c", script], { stdio: ["ignore", "pipe", "ignore", "pipe"] })
+  const [printed] = await once(parent.stdout ?? assert.fail("no output"), "data")
   const zombie = Number(String(printed))
+  await until(() => fs.readFileSync(`/proc/${parent.pid}/comm`, "utf8") === "sleep\n")
+  parent.stdio[3]?.destroy()
   await until(() => /\) Z /.test(fs.readFileSync(`/proc/${zombie}/stat`, "utf8")))
   process.kill(zombie, 0)
   fs.writeFileSync(

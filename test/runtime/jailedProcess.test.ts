@@ -18,7 +18,12 @@ const send = (kind, text) => {
 }
 socket.on("data", (chunk) => {
   if (chunk.includes("hang")) for (;;);
-  if (chunk.includes("pause")) { socket.pause(); process.once("SIGUSR2", () => socket.resume()) }
+  if (chunk.includes("pause")) {
+    socket.pause()
+    // A process ends when it neither reads nor waits.
+    setInterval(() => {}, 1000)
+    process.once("SIGUSR2", () => socket.resume())
+  }
   if (chunk.includes("exit")) { process.stderr.write("a tenant's value"); setTimeout(() => process.exit(3), 50) }
   send(1, String(chunk.length))
 })

@@ -95,6 +95,8 @@ export class QueuedPool extends Pool {
         if (client !== undefined) release()
         return done()
       }
+      // It may break: the statement fails then, and the pool drops it.
+      client.on("error", ignore)
       checkout.cancelling += 1
       client.query("SELECT pg_cancel_backend($1)", [backend], (failed) => {
         checkout.cancelling -= 1

@@ -153,6 +153,8 @@ const withAdmin = async <A>(
     application_name: "svc roles",
     connectionTimeoutMillis: 5_000
   })
+  // A lost connection fails the statement.
+  client.on("error", () => undefined)
   try {
     await client.connect()
   } catch (cause) {
