@@ -74,6 +74,7 @@ const personOf = (id: string, name: string, rights: CallerRights): KnownCredenti
       rateLimit: null,
       expiresAt: null
     },
+    callsPerMinute: null,
     usesPlanCalls: false,
     person: null,
     starter: { keyId: null, keyName: null }
@@ -187,7 +188,7 @@ describe("what a person does", () => {
     const [limited, other] = [await persons.make(svc), await persons.make(svc)]
     amend(limited, (known) => ({
       ...known,
-      caller: { ...known.caller, bounds: { ...known.caller.bounds, rateLimit: 1 } }
+      caller: { ...known.caller, callsPerMinute: 1 }
     }))
     const read = (person: TestCaller) => ask(person, "GET", "/customers")
     // Of three calls two are in one minute.

@@ -2,8 +2,10 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
+import { Sessions } from "../../src/actors/ports/access/Sessions.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { sessionLimits } from "../../src/domain/access/Session.js"
+import { refusalLimits } from "../../src/domain/Limits.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { addLink } from "../../src/runtime/postgres/access/SignIns.js"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
@@ -135,6 +137,8 @@ describe("a session", () => {
     assert.strictEqual(made.status, 201, made.text)
     const run = await ask("POST", `/api/v1/workflows/${organisation.workflowId}/execute`, { body: { input: {} } })
     assert.strictEqual(run.status, 200, run.text)
+    const key = await ask("POST", "/api/v1/api-keys", { body: { name: "By a person", preset: "full_access" } })
+    assert.deepStrictEqual([key.status, key.body.data?.rateLimitPerMinute], [201, null], key.text)
     const me = (await ask("GET", "/api/v1/me")).body.data
     const trail = await eventually(
       async () => (await ask("GET", `/api/v1/audit?actor_id=${me.id}`)).body.data,
@@ -262,6 +266,29 @@ describe("a session", () => {
     const [{ n }] = (await svc.sql(`SELECT count(*)::int AS n FROM sessions s JOIN users u USING (identity_id)
       WHERE u.org = '${organisation.organisationId}'`)) as [{ n: number }]
     assert.strictEqual(n, sessionLimits.ofIdentity)
+  })
+
+  it("cannot be guessed: beyond the limit of an address, only what may be a session is looked up", async () => {
+    const { cookie } = await newOwner("Guessed")
+    // In the middle of a later minute, so that all guesses are in one.
+    const later = 90_000 - (Date.now() % 60_000)
+    const from = "203.0.113.77"
+    const guess = async () => {
+      const token = `svc_session_3000=${randomBytes(32).toString("base64url")}`
+      return (await askWith(token)("GET", "/api/v1/me", { from, later })).status
+    }
+    const statuses: Array<number> = []
+    for (let n = 0; n < refusalLimits.unknownCredentials + 5; n++) statuses.push(await guess())
+    assert.deepStrictEqual(statuses.slice(-6), [401, 429, 429, 429, 429, 429])
+    assert.strictEqual((await askWith(cookie)("GET", "/api/v1/me", { from, later })).status, 200)
+    const mayExist = (token: string) =>
+      svc.run(
+        Effect.flatMap(Effect.all([Sessions, Digests]), ([sessions, digests]) =>
+          sessions.mayExist(digests.keyHash(`session|${token}`))
+        )
+      )
+    assert.isTrue(await mayExist(cookie.split("=")[1] ?? ""))
+    assert.isFalse(await mayExist(randomBytes(32).toString("base64url")))
   })
 
   it("counts its calls for the person, not for the organisation's plan", async () => {

@@ -4,6 +4,7 @@ import type { Runnable } from "../../src/actors/ports/run/Runnables.js"
 import type { OrganisationId, SpaceId, WorkflowId } from "../../src/domain/Ids.js"
 import type { Json } from "../../src/domain/Json.js"
 import { defaultRetryPolicy } from "../../src/domain/run/Execution.js"
+import { request } from "./runWorld.js"
 
 /** A version of a flow. */
 export interface FlowVersion {
@@ -36,25 +37,8 @@ export const runnableOf = ({ attempts = 1, hash, script }: FlowVersion): Runnabl
   customAuth: null
 })
 
-export const requestOf = (version: FlowVersion, input: Json, parent?: StartRequest["parent"]): StartRequest => {
-  const runnable = runnableOf(version)
-  return {
-    runnable,
-    environment: "live",
-    retention: 30,
-    accountId: runnable.organisationId,
-    concurrentRuns: null,
-    priority: 1,
-    input,
-    headers: {},
-    customer: null,
-    installation: null,
-    connections: null,
-    userId: null,
-    trigger: { type: "api", keyId: null, keyName: null },
-    metadata: {},
-    callback: null,
-    traceparent: null,
-    ...(parent === undefined ? {} : { parent })
-  }
-}
+export const requestOf = (version: FlowVersion, input: Json, parent?: StartRequest["parent"]): StartRequest => ({
+  ...request(runnableOf(version)),
+  input,
+  ...(parent === undefined ? {} : { parent })
+})

@@ -27,8 +27,10 @@ export interface Caller {
   readonly isForCustomers: boolean
   /** The resources that it is narrowed to. */
   readonly scope: ScopeIds
-  /** What a key that it creates has at most; its own calls a minute and its end are among them. */
+  /** What a key that it creates has at most. */
   readonly bounds: KeyBounds
+  /** Its own calls a minute; `null`: only the plan limits them. */
+  readonly callsPerMinute: number | null
   /** Whether its calls count towards the calls a minute that the plan allows. */
   readonly usesPlanCalls: boolean
   /** Who it is beyond this organisation, if it is a person who has signed in. */

@@ -1,4 +1,4 @@
-/** What a caller is told of itself. Contract: users and sessions. */
+/** The answer to `GET /me`: the caller, with its organisation and rights. Contract: users and sessions. */
 import { Schema } from "effect"
 import { NullableText } from "../Scalars.js"
 import { PermissionMatrix } from "./Permission.js"

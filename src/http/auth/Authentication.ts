@@ -85,6 +85,7 @@ const principalOf = (
   isForCustomers: caller.isForCustomers,
   scope: caller.scope,
   bounds: caller.bounds,
+  callsPerMinute: caller.callsPerMinute,
   usesPlanCalls: caller.usesPlanCalls,
   person: caller.person,
   starter: caller.starter,

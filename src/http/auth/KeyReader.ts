@@ -27,6 +27,7 @@ const keyCaller = (key: ApiKey): Caller => {
     isForCustomers: key.customersMode !== "all" && key.preset !== "custom",
     scope: scopeIds(key.resourceScope),
     bounds: keyBounds(key, key.hmacSecret !== null),
+    callsPerMinute: key.rateLimit,
     usesPlanCalls: true,
     person: null,
     starter: { keyId: key.id, keyName: key.name }

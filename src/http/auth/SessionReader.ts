@@ -35,9 +35,10 @@ const personCaller = ({ email, memberships, session }: KnownSession, membership:
       hmac: false,
       resourceScope: [],
       allowedIps: [],
-      rateLimit: sessionLimits.callsPerMinute,
+      rateLimit: null,
       expiresAt: null
     },
+    callsPerMinute: sessionLimits.callsPerMinute,
     usesPlanCalls: false,
     person: {
       identityId: session.identityId,
@@ -104,7 +105,7 @@ export const makeSessionReader = Effect.gen(function* () {
           sessions.find(hash),
           Option.map((known) => credentialOf(known, request))
         ),
-      mayExist: () => Effect.succeed(true),
+      mayExist: () => sessions.mayExist(hash),
       unknownMessage: "this session has ended: sign in again"
     }
   }

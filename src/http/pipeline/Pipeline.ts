@@ -158,7 +158,7 @@ export const make = Effect.gen(function* () {
       organisationId: caller.organisationId,
       accountId: caller.accountId,
       callerId: caller.id,
-      caller: caller.bounds.rateLimit,
+      caller: caller.callsPerMinute,
       plan: caller.usesPlanCalls ? caller.plan.apiCallsPerMinute : null
     })
 

@@ -8,6 +8,7 @@ import { WriterSql } from "../postgres/database/Pools.js"
 import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 import * as Crypto from "../process/Crypto.js"
 import { OperatorError } from "../process/OperatorError.js"
+import { currentUrl } from "../program/FirstStart.js"
 import { layerBeside, ProvidedSecrets } from "../program/Layers.js"
 
 const tokenLength = 43
@@ -43,6 +44,6 @@ export const consoleCommand = Command.make("console", { email }, ({ email }) =>
       Effect.catchTag("SqlError", unreachableError)
     )
     yield* Console.log("Open this link in the browser. It signs in once, within 15 minutes:")
-    yield* Console.log(`${config.publicUrl}/login#token=${Redacted.value(token)}`)
+    yield* Console.log(`${yield* currentUrl(config)}/login#token=${Redacted.value(token)}`)
   })
 ).pipe(Command.withDescription("Print a link that signs in the owner, or a person, once"))

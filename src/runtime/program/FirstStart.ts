@@ -3,7 +3,7 @@ import { Effect, Option, Redacted, Schema } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
 import { CallbackSecrets } from "../../actors/ports/delivery/CallbackSecrets.js"
-import type { ServiceConfig } from "../configuration/Config.js"
+import { ownUrl, type ServiceConfig } from "../configuration/Config.js"
 import { makeExample, makeFirstOrganisation } from "./FirstOrganisation.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { WriterSql } from "../postgres/database/Pools.js"
@@ -68,17 +68,24 @@ const write = (config: ServiceConfig, dev: DevFile) =>
       })
   })
 
-/** The file of an earlier start, updated to the current port. */
-const readEarlier = (config: ServiceConfig, baseUrl: string) =>
+/** The file of the last start, if it wrote one. */
+const readDevFile = (config: ServiceConfig) =>
   Effect.gen(function* () {
     if (!existsSync(fileOf(config))) return Option.none<DevFile>()
     const text = yield* Effect.try(() => readFileSync(fileOf(config), "utf8"))
-    return Option.some({ ...(yield* Schema.decode(Schema.parseJson(DevFile))(text)), baseUrl })
+    return Option.some(yield* Schema.decode(Schema.parseJson(DevFile))(text))
   }).pipe(
     Effect.mapError(
       () => new OperatorError({ message: `${fileOf(config)} is damaged: remove it. svc starts without it.` })
     )
   )
+
+/** The base URL of the service that runs on this data directory, whose port another process may have chosen. */
+export const currentUrl = Effect.fn("Welcome.currentUrl")(function* (config: ServiceConfig) {
+  if (config.publicUrl !== ownUrl(config.host, config.port)) return config.publicUrl
+  const dev = yield* readDevFile(config)
+  return Option.match(dev, { onNone: () => config.publicUrl, onSome: ({ baseUrl }) => baseUrl })
+})
 
 /** Creates the first organisation and its example, and writes `dev.json`. */
 export const makeFirstStart = Effect.fn("Welcome.make")(function* (config: ServiceConfig, baseUrl: string) {
@@ -106,8 +113,8 @@ export const isFirstStart = Effect.fn("Welcome.isFirst")(function* (config: Serv
   if (config.database._tag !== "Embedded") return false
   const sql = yield* WriterSql
   if (countOf(yield* sql`SELECT count(*)::int AS n FROM organisations`) === 0) return true
-  const earlier = yield* readEarlier(config, baseUrl)
-  if (Option.isSome(earlier)) yield* write(config, earlier.value)
+  const earlier = yield* readDevFile(config)
+  if (Option.isSome(earlier)) yield* write(config, { ...earlier.value, baseUrl })
   return false
 })
 

@@ -1,4 +1,4 @@
-/** Use cases of callers about themselves: who they are, and the sessions of people. Contract: users and sessions. */
+/** Use cases of every caller: read who is calling, list and end the caller's own sessions. Contract: users and sessions. */
 import { Effect } from "effect"
 import type { Me } from "../../../domain/access/Me.js"
 import { toMatrix } from "../../../domain/access/Permission.js"

@@ -7,14 +7,12 @@ import { Sessions } from "../../ports/access/Sessions.js"
 import { SignIns } from "../../ports/access/SignIns.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import { Records } from "../../ports/Records.js"
 
 const tokenLength = 43
 
 const make = Effect.gen(function* () {
   const sessions = yield* Sessions
   const signIns = yield* SignIns
-  const records = yield* Records
   const digests = yield* Digests
   const identifiers = yield* Identifiers
 
@@ -56,23 +54,19 @@ const make = Effect.gen(function* () {
       if (known === undefined) return
       const { memberships, session } = known
       const [{ organisation, user }] = memberships
-      yield* sessions.end(session.identityId, session.id)
-      const at = DateTime.formatIso(yield* DateTime.now)
-      yield* records.transact(organisation.id, (tx) =>
-        tx.audit({
-          id: identifiers.next("aud"),
-          organisationId: organisation.id,
-          at,
-          actor: actorOf({ kind: "person", id: user.id, name: user.name ?? user.email, ...browser }),
-          action: "auth.logout",
-          resource: { type: "session", id: session.id, name: null },
-          customerId: null,
-          outcome: "success",
-          requestId: null,
-          changes: [],
-          count: 1
-        })
-      )
+      yield* signIns.close(session.id, {
+        id: identifiers.next("aud"),
+        organisationId: organisation.id,
+        at: DateTime.formatIso(yield* DateTime.now),
+        actor: actorOf({ kind: "person", id: user.id, name: user.name ?? user.email, ...browser }),
+        action: "auth.logout",
+        resource: { type: "session", id: session.id, name: null },
+        customerId: null,
+        outcome: "success",
+        requestId: null,
+        changes: [],
+        count: 1
+      })
     })
   }
 })

@@ -29,13 +29,15 @@ export class Sessions extends Context.Tag("svc/Sessions")<
     readonly find: (hash: string) => Effect.Effect<Option.Option<KnownSession>, Unavailable>
     /** The same from the cache, if it is fresh; synchronous, for the hot path. */
     readonly findCached: (hash: string, now: number) => KnownSession | undefined
-    /** When it was seen last, in Unix milliseconds: also by what is not yet written. */
+    /** The time of its last request, in Unix milliseconds, including requests that are not yet written. */
     readonly seenAt: (session: Session) => number
+    /** As `Keys.mayExist`, of sessions. */
+    readonly mayExist: (hash: string) => Effect.Effect<boolean, Unavailable>
     /** Records that it was used; written in batches. */
     readonly recordUse: (session: Session, now: number) => void
     /** The sessions of an identity, the newest first. */
     readonly list: (identity: IdentityId) => Effect.Effect<ReadonlyArray<Session>, Unavailable>
-    /** Ends a session of an identity; whether there was one. */
+    /** Ends a session of an identity; whether there was one. The caller writes the audit entry. */
     readonly end: (identity: IdentityId, id: SessionId) => Effect.Effect<boolean, Unavailable>
   }
 >() {}

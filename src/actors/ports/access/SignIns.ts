@@ -1,7 +1,8 @@
-/** Opens sessions: of people who have a link that is valid once. Each sign-in is one transaction with its audit entry. */
+/** Signs people in, who have a link that is valid once, and out: each time in one transaction with the audit entry. */
 import { type Effect, type Option, Context } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { AuditId, IdentityId, OrganisationId, SessionId, UserId } from "../../../domain/Ids.js"
+import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { Browser } from "../../../domain/access/Session.js"
 
 /** A link that signs in a person of an organisation, once. */
@@ -29,5 +30,7 @@ export class SignIns extends Context.Tag("svc/SignIns")<
   {
     /** Takes the link, and opens the session of its person. None: there is no such link, or it was used or is too old. */
     readonly open: (linkHash: string, session: NewSession) => Effect.Effect<Option.Option<UserId>, Unavailable>
+    /** Ends the session with its audit entry, unless it has ended. */
+    readonly close: (session: SessionId, entry: AuditEntry) => Effect.Effect<void, Unavailable>
   }
 >() {}

@@ -1,4 +1,4 @@
-/** The operations of callers about themselves. Contract: users and sessions. */
+/** The operations that tell who is calling, and on the caller's own sessions. Contract: users and sessions. */
 import { Effect, Schema } from "effect"
 import { Me } from "../../../domain/access/Me.js"
 import { Session } from "../../../domain/access/Session.js"

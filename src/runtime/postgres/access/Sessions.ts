@@ -10,6 +10,7 @@ import { WriterSql } from "../database/Pools.js"
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { rowDecoder, selectColumns, tableOf } from "../record/Table.js"
 import { decodeKnownOrganisation, knownOrganisationSql } from "./KnownOrganisation.js"
+import { makeHashPrefixes } from "./HashPrefixes.js"
 import { makeLastUses } from "./LastUses.js"
 
 /** An ended session may work for a second; the rest is for requests in flight. */
@@ -72,6 +73,7 @@ export const layer = Layer.scoped(
     const sql = yield* WriterSql
     // Unknown tokens are not cached: guesses must not evict the sessions in use.
     const cache = yield* makeReadCache<KnownSession>({ maxAgeMillis, organisationOf: noOrganisation })
+    const mayExist = yield* makeHashPrefixes(sql, "sessions", ["token_hash"])
     const uses = yield* makeLastUses(sql, "sessions.uses", writeUsesSql)
 
     const load = Effect.fnUntraced(function* (hash: string) {
@@ -89,6 +91,7 @@ export const layer = Layer.scoped(
     return Sessions.of({
       find: (hash) => cache.find(hash, load(hash)),
       findCached: cache.peek,
+      mayExist,
       seenAt,
       recordUse: (session, now) => {
         if (now - seenAt(session) >= writeAfterMillis) uses.record(session.id, now)

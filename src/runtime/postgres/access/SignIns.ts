@@ -5,7 +5,8 @@ import { type NewSession, type SignInLink, SignIns } from "../../../actors/ports
 import { actorOf } from "../../../domain/access/Caller.js"
 import { openedSession, sessionLimits } from "../../../domain/access/Session.js"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
-import { IdentityId, OrganisationId, RoleId, UserId } from "../../../domain/Ids.js"
+import type { Unavailable } from "../../../domain/Failure.js"
+import { IdentityId, OrganisationId, RoleId, type SessionId, UserId } from "../../../domain/Ids.js"
 import { AuditRows } from "../AuditRow.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { WriterSql } from "../database/Pools.js"
@@ -52,16 +53,15 @@ export const addLink = (sql: Sql, { email, hash, organisationId }: SignInLink) =
 const decodeOrganisation = rowDecoder("organisations", { id: OrganisationId })
 
 /**
- * The organisation that a link for the address signs in to; `null`: that which was made first. Without an owner, one may
- * have any address. `undefined`: there is none.
+ * The organisation that a link for the address signs in to; `null`: that which was made first. Before there are people, the
+ * first one may have any address. `undefined`: there is none.
  */
 export const findPerson = (sql: Sql, email: string | null): Effect.Effect<OrganisationId | undefined, SqlError> =>
   Effect.map(
     sql`SELECT o.id FROM organisations o WHERE ${email}::text IS NULL
         OR EXISTS (SELECT FROM users u WHERE u.org = o.id AND lower(u.email) = lower(${email}) AND u.status <> 'disabled')
-        OR NOT EXISTS (SELECT FROM users u WHERE u.org = o.id) AND o.parent_id IS NULL
-      ORDER BY EXISTS (SELECT FROM users u WHERE u.org = o.id AND lower(u.email) = lower(${email})) DESC,
-        o.created_at, o.id LIMIT 1`,
+        OR NOT EXISTS (SELECT FROM users)
+      ORDER BY o.created_at, o.id LIMIT 1`,
     ([row]) => (row === undefined ? undefined : decodeOrganisation(row).id)
   )
 
@@ -140,11 +140,19 @@ export const layer = Layer.effect(
       return Option.some(person.id)
     })
 
+    const signOut = Effect.fnUntraced(function* (id: SessionId, entry: AuditEntry) {
+      const ended = yield* sql`DELETE FROM sessions WHERE id = ${id} RETURNING id`
+      if (ended.length > 0) yield* audit.write(sql, [entry])
+    })
+
+    const inTransaction = <A>(body: Effect.Effect<A, SqlError | Unavailable>) =>
+      Effect.mapError(sql.withTransaction(body), (error) =>
+        error._tag === "Unavailable" ? error : databaseUnavailable(error)
+      )
+
     return SignIns.of({
-      open: (linkHash, session) =>
-        Effect.mapError(sql.withTransaction(signIn(linkHash, session)), (error) =>
-          error._tag === "Unavailable" ? error : databaseUnavailable(error)
-        )
+      open: (linkHash, session) => inTransaction(signIn(linkHash, session)),
+      close: (id, entry) => inTransaction(signOut(id, entry))
     })
   })
 )

@@ -2,16 +2,17 @@
  * The port `Keys`: looks API keys up by their hash, cached for less than a second. As the writer's role, since the
  * organisation of a request is unknown until its key is found.
  */
-import { Effect, Layer, Redacted, Schema } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { Keys, type KnownKey } from "../../../actors/ports/organisation/Keys.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { makeReadCache, noOrganisation } from "../ReadCache.js"
+import { makeReadCache } from "../ReadCache.js"
 import { WriterSql } from "../database/Pools.js"
 import { rowDecoder, selectColumns } from "../record/Table.js"
 import { tables } from "../record/RecordTables.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { StoredObject } from "../../../domain/Json.js"
 import { decodeKnownOrganisation, knownOrganisationSql } from "../access/KnownOrganisation.js"
+import { makeHashPrefixes } from "../access/HashPrefixes.js"
 import { makeLastUses } from "../access/LastUses.js"
 
 const { apiKeys } = tables
@@ -23,11 +24,6 @@ const writeUsesSql = `UPDATE api_keys k SET last_used_at = u.at
   FROM json_to_recordset($1::json) AS u(id text, at timestamptz)
   WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`
 
-/** A set of hash prefixes tells which hashes may be a key's: their length, the set's age, and its size. */
-const prefixLength = 10
-const prefixesMaxAgeMillis = 1_000
-const maxPrefixes = 50_000
-
 /** The place that a key's identity secret is sealed to. */
 export const identityPlace = (organisation: string, keyId: string) => ({
   organisation,
@@ -37,7 +33,6 @@ export const identityPlace = (organisation: string, keyId: string) => ({
 })
 
 const decodeJoined = rowDecoder("organisations", { organisation: StoredObject })
-const decodePrefix = rowDecoder("api_keys", { begin: Schema.String })
 
 export const layer = Layer.scoped(
   Keys,
@@ -67,31 +62,11 @@ export const layer = Layer.scoped(
       } satisfies KnownKey
     }, Effect.mapError(databaseUnavailable))
 
-    const loadPrefixes = sql`
-  SELECT left(hash, ${prefixLength}::int) AS begin FROM api_keys
-  UNION SELECT left(hash_before, ${prefixLength}::int) FROM api_keys WHERE hash_before IS NOT NULL
-  LIMIT ${maxPrefixes + 1}`.pipe(
-      Effect.map((rows) =>
-        rows.length > maxPrefixes ? ("too many" as const) : new Set(rows.map((row) => decodePrefix(row).begin))
-      ),
-      Effect.mapError(databaseUnavailable)
-    )
-
+    const mayExist = yield* makeHashPrefixes(sql, "api_keys", ["hash", "hash_before"])
     const uses = yield* makeLastUses(sql, "keys.uses", writeUsesSql)
 
     const find = (hash: string) => cache.find(hash, load(hash))
 
-    /** Used only while some address sends many unknown keys. With more keys than `maxPrefixes` it filters nothing. */
-    const hashPrefixes = yield* makeReadCache<ReadonlySet<string> | "too many">({
-      maxAgeMillis: prefixesMaxAgeMillis,
-      maxEntries: 1,
-      organisationOf: noOrganisation
-    })
-    const mayExist = (hash: string) =>
-      Effect.map(
-        hashPrefixes.get("all", loadPrefixes),
-        (found) => found === undefined || found === "too many" || found.has(hash.slice(0, prefixLength))
-      )
     return Keys.of({
       find,
       findCached: cache.peek,
