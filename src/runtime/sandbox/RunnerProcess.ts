@@ -189,7 +189,7 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
       work: () => {
         const id = turns.sessionAtWork()
         if (id === undefined) return undefined
-        return { id, startedAt: turns.workStartedAt, allowedMillis: (turns.get(id)?.limitMillis ?? 0) + graceMillis }
+        return { id, startedAt: turns.workStartedAt, allowedMillis: turns.limitOf(id) + graceMillis }
       },
       onHung: ({ id }) => {
         hungSession = id

@@ -19,6 +19,8 @@ export class RunnerTurns {
   /** Replays that have yielded. */
   private readonly yielded = new Map<number, PendingTurn>()
   private begun: number | undefined
+  /** The longest that a turn of this runner may compute. */
+  private longestLimitMillis = 0
 
   /** `notedSession`: the session of the unanswered turn that the runner has noted, if any. */
   constructor(private readonly notedSession: () => number | undefined) {}
@@ -34,6 +36,7 @@ export class RunnerTurns {
   /** Queues a turn. */
   add(session: number, turn: PendingTurn): void {
     if (this.size === 0) this.workStartedAt = turn.askedAt
+    this.longestLimitMillis = Math.max(this.longestLimitMillis, turn.limitMillis)
     this.queued.add(session, turn)
   }
 
@@ -71,6 +74,14 @@ export class RunnerTurns {
   /** The session that the runner works on; `undefined` between a yielded replay and the next work. */
   sessionAtWork(): number | undefined {
     return this.begun ?? this.notedSession() ?? this.queued.nextSession()
+  }
+
+  /**
+   * How long the turn of this session may compute. A turn that was moved elsewhere just as the runner began it is no
+   * longer known, and computes on: it may compute as long as any.
+   */
+  limitOf(session: number): number {
+    return this.get(session)?.limitMillis ?? this.longestLimitMillis
   }
 
   /** The tenant that delays others: its turn is long, or most turns of a long queue are its own. */
