@@ -51,6 +51,7 @@ import managedTriggers from "./0049_managed_triggers.js"
 import drafts from "./0050_drafts.js"
 import accounts from "./0051_accounts.js"
 import people from "./0052_people.js"
+import identitiesEnd from "./0053_identities_end.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -103,5 +104,6 @@ export const migrations = {
   "0049_managed_triggers": Effect.asVoid(managedTriggers),
   "0050_drafts": Effect.asVoid(drafts),
   "0051_accounts": Effect.asVoid(accounts),
-  "0052_people": Effect.asVoid(people)
+  "0052_people": Effect.asVoid(people),
+  "0053_identities_end": Effect.asVoid(identitiesEnd)
 }

@@ -166,8 +166,10 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["apiKeys.create", "kid"],
   ["apiKeys.update"],
   ["apiKeys.rotate"],
-  ["users.invite"],
-  ["roles.create"],
+  ["users.invite", "uid"],
+  ["users.update"],
+  ["roles.create", "rid"],
+  ["roles.update"],
   ["secrets.store"],
   ["config.set"],
   ["workflows.create", "wid"],
@@ -241,6 +243,7 @@ describe("every example of the documents", () => {
     const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId
-    if (gives !== undefined) ids[gives] = answered["x-svc-execution-id"] ?? body.data.id ?? body.data.eventId
+    if (gives !== undefined)
+      ids[gives] = answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId
   })
 })

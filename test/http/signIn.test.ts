@@ -6,65 +6,18 @@ import { Sessions } from "../../src/actors/ports/access/Sessions.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
 import { sessionLimits } from "../../src/domain/access/Session.js"
 import { refusalLimits } from "../../src/domain/Limits.js"
-import type { OrganisationId } from "../../src/domain/Ids.js"
-import { addLink } from "../../src/runtime/postgres/access/SignIns.js"
-import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { type Ask, type Running, start } from "../support/InProcess.js"
 import { eventually } from "../support/eventually.js"
+import { cookieOf, form, origin, own, signInTo } from "../support/signIn.js"
 import { paced } from "../support/pace.js"
 
-const origin = "http://127.0.0.1:3000"
 let svc: Running
 beforeAll(async () => {
   svc = await start({ SVC_PUBLIC_URL: origin })
 }, 60_000)
 afterAll(() => svc.stop())
 
-const own = { "sec-fetch-site": "same-origin" }
-const form = { "content-type": "application/x-www-form-urlencoded", origin }
-
-/** Makes a link as the command line does; returns its token. */
-const newLink = async (organisation: string, email: string | null = null): Promise<string> => {
-  const token = randomBytes(32).toString("base64url")
-  await svc.run(
-    Effect.gen(function* () {
-      const digests = yield* Digests
-      const sql = yield* WriterSql
-      yield* addLink(sql, {
-        hash: digests.keyHash(`sign-in|${token}`),
-        organisationId: organisation as OrganisationId,
-        email
-      })
-    })
-  )
-  return token
-}
-
-let addresses = 0
-const open = (token: string, more: Ask = {}) =>
-  svc.ask("POST", "/login", {
-    raw: `token=${token}`,
-    from: `198.51.100.${(addresses += 1)}`,
-    ...more,
-    headers: { ...form, ...more.headers }
-  })
-const cookieOf = ({ headers }: { readonly headers: Record<string, string> }) =>
-  (headers["set-cookie"] ?? "").split(";")[0] ?? ""
-
-/** A signed-in owner of a new organisation. */
-const newOwner = async (name: string) => {
-  const organisation = await svc.organisation(name, "growth")
-  const opened = await open(await newLink(organisation.organisationId))
-  assert.strictEqual(opened.status, 303, opened.text)
-  return { organisation, cookie: cookieOf(opened), setCookie: opened.headers["set-cookie"] ?? "" }
-}
-const askWith =
-  (cookie: string) =>
-  (method: string, target: string, more: Ask = {}) =>
-    svc.ask(method, target, {
-      ...more,
-      headers: { cookie, ...own, ...(method === "GET" ? {} : { "x-svc-console": "1" }), ...more.headers }
-    })
+const { askWith, newLink, newOwner, open } = signInTo(() => svc)
 
 describe("a link", () => {
   it("makes the first owner, once, also when many use it at the same time", async () => {

@@ -39,6 +39,9 @@ export interface Side {
   /** The type of events that a trigger of the side takes. */
   readonly eventType: string
   readonly apiKey: string
+  /** A person who is invited, and a role of the organisation that nobody has. */
+  readonly person: string
+  readonly role: string
   /** Of the side's customer. */
   readonly notification: string
   readonly webhookEndpoint: string
@@ -124,6 +127,11 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       made("/releases", { customerId: customer, workflows: [{ workflowId: workflow, version: 1 }], environment }),
     notification: (customer: string) => made("/notifications", { title: unique(), customerId: customer }),
     webhookEndpoint: () => made("/webhook-endpoints", { url: `${provider.url}/${unique()}`, events: ["key.expiring"] }),
+    person: async (): Promise<string> => {
+      const { body } = await done("POST", "/users/invite", { email: `${unique()}@example.com`, role: "viewer" })
+      return body.data.userId
+    },
+    role: () => made("/roles", { name: unique(), parent: "viewer", permissions: { workflows: ["read"] } }),
     /** The key expires before the keys that change it. */
     apiKey: (resourceScope: Scope) =>
       made("/api-keys", {
@@ -274,7 +282,9 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       spareEnvironmentSlug: unique(),
       release: await make.release({ customer, environment, workflow }),
       ...(await ranWith({ connection, customer, environment, workflow })),
-      apiKey: await make.apiKey([])
+      apiKey: await make.apiKey([]),
+      person: await make.person(),
+      role: await make.role()
     }
     return {
       ...side,

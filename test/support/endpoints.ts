@@ -316,6 +316,8 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   eid: side.execution,
   id: side.blob,
   kid: side.apiKey,
+  uid: side.person,
+  rid: side.role,
   sid: side.secret,
   ctr: side.connector,
   aid: side.client,

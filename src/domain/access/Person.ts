@@ -1,6 +1,6 @@
 /** Records of people and roles. A person of an organisation signs in as an identity. Contract: users and roles. */
 import { Schema } from "effect"
-import { invalid, type ValidationFailed } from "../Failure.js"
+import { Conflict, invalid, InvalidState, type ValidationFailed } from "../Failure.js"
 import { CustomerId, IdentityId, OrganisationId, RoleId, UserId } from "../Ids.js"
 import {
   allPermissions,
@@ -11,7 +11,8 @@ import {
   toMatrix,
   toSet
 } from "./Permission.js"
-import { generatedValue, hidden, owner, recordOf } from "../Record.js"
+import { generatedValue, hidden, nextVersion, owner, recordOf } from "../Record.js"
+import { Counter } from "../Scalars.js"
 import { AnsweredTime } from "../Time.js"
 
 /** Whether a person has accepted the invitation, and may act. */
@@ -80,22 +81,51 @@ export const checkRole = (matrix: PermissionMatrix, parent: Role): ValidationFai
       )
 }
 
+const RoleName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100))
+const PersonName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))
+const IdOrNameOfRole = Schema.String.annotations({ description: "the id or the name of a role" })
+const reachAndTeams = {
+  customerIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000))),
+  teams: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(200))).pipe(Schema.maxItems(100)))
+}
+
 /** The body that invites a person. */
 export const InviteUser = Schema.Struct({
   email: Schema.String.pipe(
     Schema.pattern(/^[^\s@]+@[^\s@]+$/, { message: () => "must be an e-mail address" }),
     Schema.maxLength(254)
   ),
-  role: Schema.String.annotations({ description: "the id or the name of a role" }),
-  name: Schema.optional(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(200))),
-  customerIds: Schema.optional(Schema.Array(Schema.String).pipe(Schema.maxItems(1_000))),
-  teams: Schema.optional(Schema.Array(Schema.String.pipe(Schema.maxLength(200))).pipe(Schema.maxItems(100)))
+  role: IdOrNameOfRole,
+  name: Schema.optional(PersonName),
+  ...reachAndTeams
 }).annotations({ identifier: "InviteUser" })
 export type InviteUser = typeof InviteUser.Type
 
+/** The body that changes a person. */
+export const UpdateUser = Schema.Struct({
+  name: Schema.optional(Schema.NullOr(PersonName)),
+  roleId: Schema.optional(IdOrNameOfRole),
+  ...reachAndTeams,
+  status: Schema.optional(
+    UserStatus.annotations({
+      description: "disabled: may not act; active, or invited while the person has never signed in: may act again"
+    })
+  ),
+  version: Schema.optional(Counter)
+}).annotations({ identifier: "UpdateUser" })
+export type UpdateUser = typeof UpdateUser.Type
+
+/** The body that changes a role of the organisation. */
+export const UpdateRole = Schema.Struct({
+  name: Schema.optional(RoleName),
+  permissions: Schema.optional(PermissionMatrix),
+  version: Schema.optional(Counter)
+}).annotations({ identifier: "UpdateRole" })
+export type UpdateRole = typeof UpdateRole.Type
+
 /** The body that creates a role. */
 export const CreateRole = Schema.Struct({
-  name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
+  name: RoleName,
   parent: Schema.String.annotations({ description: "the id or the name of the role whose permissions limit it" }),
   permissions: PermissionMatrix
 }).annotations({ identifier: "CreateRole" })
@@ -123,4 +153,60 @@ export const invitedUser = (
 ): User => {
   const { email, name = null, teams = [] } = input
   return User.create({}, { id, organisationId, email, name, teams, status: "invited", ...invitation }, now)
+}
+
+/** A role of the organisation after a change. `now`: RFC 3339. */
+export const changedRole = (role: Role, { name, permissions }: UpdateRole, now: string): Role => ({
+  ...role,
+  name: name ?? role.name,
+  permissions: permissions === undefined ? role.permissions : toMatrix(toSet(permissions)),
+  ...nextVersion(role, now)
+})
+
+/** The refusal of a change to a role that every organisation has. */
+export const builtinRefusal = ({ builtin, name }: Role): InvalidState | undefined =>
+  builtin
+    ? new InvalidState({
+        state: "builtin",
+        message: `every organisation has the role ${name} as it is: create a role with it as parent instead`
+      })
+    : undefined
+
+/** A person after a change. `role`, `customerIds`: those of the request, checked. `now`: RFC 3339. */
+export const changedUser = (
+  user: User,
+  { name, status, teams }: UpdateUser,
+  { customerIds, roleId }: Pick<User, "customerIds" | "roleId">,
+  now: string
+): User => ({
+  ...user,
+  name: name === undefined ? user.name : name,
+  teams: teams ?? user.teams,
+  status: status ?? user.status,
+  customerIds,
+  roleId,
+  ...nextVersion(user, now)
+})
+
+/** A person with a new invitation, which replaces the one before. `now`: RFC 3339. */
+export const invitedAgain = (user: User, inviteHash: string, inviteExpiresAt: string, now: string): User => ({
+  ...user,
+  inviteHash,
+  inviteExpiresAt,
+  ...nextVersion(user, now)
+})
+
+/** The refusal of a status that the person cannot have: only who has signed in is active, and is not invited any more. */
+export const statusRefusal = ({ identityId, status }: User): ValidationFailed | undefined => {
+  if (status === "active" && identityId === null)
+    return invalid("status", "NOT_ALLOWED", "cannot be active: the person has never signed in; send invited")
+  if (status === "invited" && identityId !== null)
+    return invalid("status", "NOT_ALLOWED", "cannot be invited: the person has signed in already; send active")
+  return undefined
+}
+
+/** The refusal of a change after which nobody could act as owner. */
+export const lastOwner = (): Conflict => {
+  const message = "this is the last active owner: make another person owner first"
+  return new Conflict({ code: "CONFLICT", message, details: [{ path: "", code: "LAST_OWNER", message }] })
 }

@@ -17,6 +17,8 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   eid: "The id of the execution.",
   id: "The id of the value, as the record refers to it.",
   kid: "The id of the API key.",
+  uid: "The id of the person.",
+  rid: "The id of the role.",
   sid: "The id of the secret.",
   ctr: "The id or the slug of the connector.",
   aid: "The id of the auth provider.",

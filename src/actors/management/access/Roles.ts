@@ -1,14 +1,62 @@
-/** Use cases of users' roles: list, and create a custom role from a wider one. Contract: presets and roles. */
+/** Use cases of users' roles: list, and create, change and delete a role with less than another one. Contract: presets and roles. */
 import { Effect, Option } from "effect"
-import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
+import { grantRefusal } from "../../../domain/access/KeyBounds.js"
+import { toSet } from "../../../domain/access/Permission.js"
+import { Conflict, type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { RoleId } from "../../../domain/Ids.js"
-import { checkRole, type CreateRole, newRole, Role } from "../../../domain/access/Person.js"
+import {
+  builtinRefusal,
+  changedRole,
+  checkRole,
+  type CreateRole,
+  newRole,
+  Role,
+  UpdateRole
+} from "../../../domain/access/Person.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { type PageRequest, Pages } from "../Pages.js"
+import { findReached } from "../ReachedRecord.js"
+import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
+
+const resourceOf = ({ id, name }: Role) => ({ id, name })
+
+/** Roles that one role may be the parent of, and still change. */
+const mostChildren = 1_000
+
+/** A role of the organisation, which is locked. Fails for those that every organisation has. */
+const lockOwn = Effect.fnUntraced(function* (
+  tx: Tx,
+  { caller }: CallContext,
+  id: string
+): Effect.fn.Return<Role, Failure> {
+  const role = yield* findReached(tx.roles, caller, "role", { id: id as RoleId }, true) // unchecked text from the request
+  yield* refuseWith(builtinRefusal(role))
+  return role
+})
+
+const childrenOf = (tx: Tx, { id }: Role) => tx.roles.list({ where: { parent: id }, limit: mostChildren })
+
+/** Fails if the role would have more than its parent or the caller, or less than a role that it is the parent of. */
+const checkPermissions = Effect.fnUntraced(function* (
+  tx: Tx,
+  { caller }: CallContext,
+  role: Role
+): Effect.fn.Return<void, Failure> {
+  const parent = yield* findReached(tx.roles, caller, "role", { id: role.parent ?? role.id })
+  yield* refuseWith(checkRole(role.permissions, parent))
+  yield* refuseWith(grantRefusal({ permissions: toSet(role.permissions), customers: [] }, caller))
+  for (const child of yield* childrenOf(tx, role)) {
+    if (checkRole(child.permissions, role) !== undefined)
+      return yield* new Conflict({
+        code: "CONFLICT",
+        message: `the role ${child.name} has permissions that this would take from its parent: change that role first`
+      })
+  }
+})
 
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -27,7 +75,38 @@ const make = Effect.gen(function* () {
         yield* refuseWith(checkRole(input.permissions, parent))
         const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
         yield* tx.roles.insert(role)
-        return { value: Role.show(role), resource: { id: role.id, name: role.name }, after: Role.show(role) }
+        return { value: Role.show(role), resource: resourceOf(role), after: Role.show(role) }
+      }),
+
+    /** Whoever has the role has the new permissions within a second. */
+    update: (context: CallContext, id: string, input: UpdateRole) =>
+      change(context, function* (tx) {
+        const before = yield* lockOwn(tx, context, id)
+        yield* checkVersion(context, input.version, before.version)
+        const shown = Role.show(before)
+        const changes = yield* pickChanges(UpdateRole, input, shown)
+        const after = changedRole(before, changes, yield* currentTimestamp)
+        if (changes.permissions !== undefined) yield* checkPermissions(tx, context, after)
+        yield* tx.roles.update(after)
+        return { value: Role.show(after), resource: resourceOf(after), before: shown, after: Role.show(after) }
+      }),
+
+    /** Fails while a person has the role, or another role has it as parent. */
+    remove: (context: CallContext, id: string) =>
+      change(context, function* (tx) {
+        const before = yield* lockOwn(tx, context, id)
+        yield* checkVersion(context, undefined, before.version)
+        const held = yield* tx.users.count({ roleId: before.id })
+        const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
+        if (held > 0)
+          return yield* conflict(
+            `${held} ${held === 1 ? "person has" : "people have"} this role: give them another one first`
+          )
+        const [child] = yield* childrenOf(tx, before)
+        if (child !== undefined)
+          return yield* conflict(`it is the parent of the role ${child.name}: delete that role first`)
+        yield* tx.roles.remove({ id: before.id })
+        return { value: undefined, resource: resourceOf(before), before: Role.show(before), after: null }
       })
   }
 })

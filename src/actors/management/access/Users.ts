@@ -1,18 +1,32 @@
-/** Use cases of users: list, and invite by a token, of which only the hash is stored. Contract: users. */
+/** Use cases of users: list, read, change, remove, and invite by a token, of which only the hash is stored. Contract: users. */
 import { DateTime, Effect, Option, Redacted, Schema } from "effect"
 import { grantRefusal } from "../../../domain/access/KeyBounds.js"
-import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
+import { type Failure, invalid, InvalidState, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../../domain/Ids.js"
 import { inviteLifetime } from "../../../domain/Limits.js"
-import { invitedUser, type InviteUser, User, UserStatus } from "../../../domain/access/Person.js"
+import {
+  changedUser,
+  invitedAgain,
+  invitedUser,
+  type InviteUser,
+  lastOwner,
+  type Role,
+  statusRefusal,
+  UpdateUser,
+  User,
+  UserStatus
+} from "../../../domain/access/Person.js"
 import { toSet } from "../../../domain/access/Permission.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import type { CallContext } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { listQuery, Pages } from "../Pages.js"
+import { findReached } from "../ReachedRecord.js"
+import { pickChanges } from "../ReadOnly.js"
+import { currentTimestamp } from "../Timestamp.js"
 import { findRole } from "./Roles.js"
 
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
@@ -28,7 +42,7 @@ type UserList = typeof UserList.Type
 
 const inviteLength = 43
 
-/** Checks the customers that an invitation names; unknown and unreachable ones are refused alike. */
+/** Checks the customers that a request names; unknown and unreachable ones are refused alike. */
 const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =>
   Effect.forEach([...new Set(ids)], (id, i): Effect.Effect<CustomerId, Failure> =>
     Effect.flatMap(
@@ -43,42 +57,136 @@ const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =
     )
   )
 
+const resourceOf = ({ email, id }: User) => ({ id, name: email })
+
+/** Fails if the person may do more than the caller, or for more customers. */
+const checkWithinCaller = (caller: Principal, { permissions }: Role, customerIds: User["customerIds"]) =>
+  refuseWith(
+    grantRefusal({ permissions: toSet(permissions), customers: customerIds.length === 0 ? "all" : customerIds }, caller)
+  )
+
+/**
+ * A person whom the caller may change, with the role. No other change of the organisation's owners commits meanwhile, so
+ * that one is left.
+ */
+const lockUser = Effect.fnUntraced(function* (tx: Tx, caller: Principal, id: string): Effect.fn.Return<User, Failure> {
+  yield* tx.lockKey("owners")
+  const user = yield* findReached(tx.users, caller, "user", { id: id as UserId }, true) // unchecked text from the request
+  yield* checkWithinCaller(caller, yield* findRole(tx, "roleId", user.roleId), user.customerIds)
+  return user
+})
+
+/** Fails if the person is the last active owner, and `after` (`undefined`: removed) is none. */
+const checkOwnerLeft = Effect.fnUntraced(function* (
+  tx: Tx,
+  before: User,
+  after: User | undefined
+): Effect.fn.Return<void, Failure> {
+  const { id: roleId } = yield* findRole(tx, "roleId", "owner")
+  const isOwner = (user: User | undefined) => user?.roleId === roleId && user.status === "active"
+  if (!isOwner(before) || isOwner(after)) return
+  if ((yield* tx.users.count({ roleId, status: "active" })) < 2) return yield* lastOwner()
+})
+
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const pages = yield* Pages
   const identifiers = yield* Identifiers
   const digests = yield* Digests
 
+  /** A token, its hash, and when it expires. */
+  const makeInvitation = Effect.map(DateTime.now, (now) => {
+    const token = identifiers.token(inviteLength)
+    return {
+      token: Redacted.make(token),
+      hash: digests.keyHash(`invite|${token}`),
+      expiresAt: DateTime.formatIso(DateTime.addDuration(now, inviteLifetime)),
+      now: DateTime.formatIso(now)
+    }
+  })
+
   const invite = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: InviteUser) {
     const role = yield* findRole(tx, "role", input.role)
     const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
-    const customers = customerIds.length === 0 ? "all" : customerIds
-    yield* refuseWith(grantRefusal({ permissions: toSet(role.permissions), customers }, caller))
-    const now = yield* DateTime.now
-    const token = identifiers.token(inviteLength)
-    const expiresAt = DateTime.formatIso(DateTime.addDuration(now, inviteLifetime))
+    yield* checkWithinCaller(caller, role, customerIds)
+    const { expiresAt, hash, now, token } = yield* makeInvitation
     const user = invitedUser(
       caller.organisationId,
       identifiers.next("usr"),
       input,
-      { roleId: role.id, customerIds, inviteHash: digests.keyHash(`invite|${token}`), inviteExpiresAt: expiresAt },
-      DateTime.formatIso(now)
+      { roleId: role.id, customerIds, inviteHash: hash, inviteExpiresAt: expiresAt },
+      now
     )
     yield* tx.users.insert(user)
-    return {
-      value: { userId: user.id, token: Redacted.make(token), expiresAt },
-      resource: { id: user.id, name: user.email },
-      after: User.show(user)
-    }
+    return { value: { userId: user.id, token, expiresAt }, resource: resourceOf(user), after: User.show(user) }
   })
+
+  const inviteAgain = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* lockUser(tx, context.caller, id)
+      if (before.status !== "invited")
+        return yield* new InvalidState({
+          state: before.status,
+          message: `only who is invited can be invited again: this person is ${before.status}`
+        })
+      const { expiresAt, hash, now, token } = yield* makeInvitation
+      const after = invitedAgain(before, hash, expiresAt, now)
+      yield* tx.users.update(after)
+      return {
+        value: { userId: after.id, token, expiresAt },
+        resource: resourceOf(after),
+        before: User.show(before),
+        after: User.show(after)
+      }
+    })
+
+  const update = (context: CallContext, id: string, input: UpdateUser) =>
+    change(context, function* (tx) {
+      const { caller } = context
+      const before = yield* lockUser(tx, caller, id)
+      yield* checkVersion(context, input.version, before.version)
+      const shown = User.show(before)
+      const changes = yield* pickChanges(UpdateUser, input, shown, ["lastActiveAt"])
+      const role = yield* findRole(tx, "roleId", changes.roleId ?? before.roleId)
+      const customerIds =
+        changes.customerIds === undefined ? before.customerIds : yield* checkCustomers(tx, caller, changes.customerIds)
+      yield* checkWithinCaller(caller, role, customerIds)
+      const after = changedUser(before, changes, { roleId: role.id, customerIds }, yield* currentTimestamp)
+      yield* refuseWith(statusRefusal(after))
+      yield* checkOwnerLeft(tx, before, after)
+      yield* tx.users.update(after)
+      return { value: User.show(after), resource: resourceOf(after), before: shown, after: User.show(after) }
+    })
+
+  const remove = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const before = yield* lockUser(tx, context.caller, id)
+      yield* checkVersion(context, undefined, before.version)
+      yield* checkOwnerLeft(tx, before, undefined)
+      yield* tx.users.remove({ id: before.id })
+      return { value: undefined, resource: resourceOf(before), before: User.show(before), after: null }
+    })
 
   return {
     list: (context: CallContext, params: UserList) => {
       const query = { filters: { status: params.status }, searchIn: ["email", "name"] as const }
       return read(context, (tx) => pages.views(tx.users, params, query, (one) => User.show(one)))
     },
+    get: (context: CallContext, id: string) =>
+      read(context, (tx) =>
+        Effect.map(
+          findReached(tx.users, context.caller, "user", { id: id as UserId }), // unchecked text from the request
+          (one) => User.show(one)
+        )
+      ),
     /** Fails if the role or the customers exceed the caller's own. */
-    invite: (context: CallContext, input: InviteUser) => change(context, (tx) => invite(tx, context.caller, input))
+    invite: (context: CallContext, input: InviteUser) => change(context, (tx) => invite(tx, context.caller, input)),
+    /** Makes a new link, and the one before invalid. */
+    inviteAgain,
+    /** Holds on every node within a second. Fails for whoever may do more than the caller, and for the last owner. */
+    update,
+    /** As `update`. What the person has made stays. */
+    remove
   }
 })
 

@@ -1,16 +1,16 @@
 /** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
 import { Schema, Effect, Redacted } from "effect"
-import { CreateRole, InviteUser, Role, User } from "../../../domain/access/Person.js"
+import { CreateRole, InviteUser, Role, UpdateRole, UpdateUser, User } from "../../../domain/access/Person.js"
 import { auditAction, auditRead } from "../../operation/Contract.js"
 import { operation, operationsOf } from "../../operation/Operation.js"
 import { closedToNarrowedKeys } from "../../ClosedScope.js"
 import { Time } from "../../Shapes.js"
 import { listParams } from "../../../actors/management/Pages.js"
-import { strictPayload } from "../../PayloadSchema.js"
+import { putPayload, strictPayload } from "../../PayloadSchema.js"
 import { Roles } from "../../../actors/management/access/Roles.js"
 import { UserList, type Invitation, Users } from "../../../actors/management/access/Users.js"
 import { Origin } from "../../../actors/ports/Origin.js"
-import { newRecord, page } from "../../operation/Output.js"
+import { empty, newRecord, page, record } from "../../operation/Output.js"
 
 /** The limits of an invitation in this release, which has no page for it. */
 const invitationNotice =
@@ -36,6 +36,8 @@ const invitationView =
     canSignIn: false as const,
     notice: invitationNotice
   })
+
+const ofUsers = operationsOf({ with: Users, resource: "user", sharing: "hidden", scoped: closedToNarrowedKeys })
 
 const ofRoles = operationsOf({ with: Roles, resource: "role", sharing: "hidden", scoped: {} })
 
@@ -72,6 +74,57 @@ export const usersOperations = [
     noStore: true,
     with: Effect.all([Users, Origin]),
     use: ([users, origin], { context, body }) => Effect.map(users.invite(context, body), invitationView(origin))
+  }),
+  ofUsers({
+    name: "users.get",
+    summary: "Read a person",
+    description: "Reads a person of the organisation.",
+    answers: { 200: "The person." },
+    route: "GET /api/v1/users/:uid",
+    output: record(User.View),
+    permit: "users:read",
+    scoped: {},
+    use: (users, { context, path }) => users.get(context, path.uid)
+  }),
+  ofUsers({
+    name: "users.update",
+    summary: "Change a person",
+    description:
+      "Changes the members that are sent. It holds everywhere within a second. Nobody grants more than they have, or changes who has more; of the owners one stays (`LAST_OWNER`).",
+    answers: { 200: "The person after the change." },
+    example: { roleId: "operator" },
+    route: "PUT /api/v1/users/:uid",
+    body: putPayload(UpdateUser, User.View),
+    output: record(User.View),
+    permit: "users:update",
+    use: (users, { context, path, body }) => users.update(context, path.uid, body)
+  }),
+  ofUsers({
+    name: "users.remove",
+    summary: "Remove a person",
+    description:
+      "Removes a person, who can do nothing in the organisation any more within a second. What the person has made stays. The last owner cannot be removed (`LAST_OWNER`).",
+    answers: { 204: "The person is removed." },
+    route: "DELETE /api/v1/users/:uid",
+    output: empty,
+    permit: "users:remove",
+    use: (users, { context, path }) => users.remove(context, path.uid)
+  }),
+  operation({
+    name: "users.inviteAgain",
+    summary: "Invite a person again",
+    description: "Makes a new link for who is invited. The link before is not valid any more.",
+    answers: { 200: "The invitation. Its link is shown in this answer only." },
+    route: "POST /api/v1/users/:uid/invite",
+    output: record(Invitation),
+    permit: "users:invite",
+    audit: auditAction("user.invite"),
+    sharing: "hidden",
+    scoped: closedToNarrowedKeys,
+    noStore: true,
+    with: Effect.all([Users, Origin]),
+    use: ([users, origin], { context, path }) =>
+      Effect.map(users.inviteAgain(context, path.uid), invitationView(origin))
   })
 ] as const
 
@@ -99,5 +152,28 @@ export const rolesOperations = [
     output: newRecord(Role.View),
     permit: "settings:manage",
     use: (roles, { context, body }) => roles.create(context, body)
+  }),
+  ofRoles({
+    name: "roles.update",
+    summary: "Change a role",
+    description:
+      "Changes a role of the organisation: at most to the permissions of its parent, and of the caller. Whoever has the role has its permissions within a second. Built-in roles stay as they are.",
+    answers: { 200: "The role after the change." },
+    example: { permissions: { workflows: ["read"], executions: ["read"] } },
+    route: "PUT /api/v1/roles/:rid",
+    body: putPayload(UpdateRole, Role.View),
+    output: record(Role.View),
+    permit: "settings:manage",
+    use: (roles, { context, path, body }) => roles.update(context, path.rid, body)
+  }),
+  ofRoles({
+    name: "roles.delete",
+    summary: "Delete a role",
+    description: "Deletes a role of the organisation that nobody has, and that is no other role's parent.",
+    answers: { 204: "The role is deleted." },
+    route: "DELETE /api/v1/roles/:rid",
+    output: empty,
+    permit: "settings:manage",
+    use: (roles, { context, path }) => roles.remove(context, path.rid)
   })
 ] as const
