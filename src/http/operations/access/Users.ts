@@ -159,7 +159,7 @@ export const rolesOperations = [
     description:
       "Changes a role of the organisation: at most to the permissions of its parent, and of the caller. Whoever has the role has its permissions within a second. Built-in roles stay as they are.",
     answers: { 200: "The role after the change." },
-    example: { permissions: { workflows: ["read"], executions: ["read"] } },
+    example: { name: "Support", permissions: { workflows: ["read"] } },
     route: "PUT /api/v1/roles/:rid",
     body: putPayload(UpdateRole, Role.View),
     output: record(Role.View),
