@@ -3,6 +3,8 @@ import { Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
 import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
 import { WebhookDefinition } from "../../../src/domain/connector/Webhook.js"
+import type { Json } from "../../../src/domain/Json.js"
+import { settingsLength } from "../../../src/domain/run/CallSettings.js"
 import { runApproval } from "../../../src/domain/run/Approval.js"
 import { runMessage } from "../../../src/domain/organisation/RunMessage.js"
 import { bodyBytes, guest, headerBytes, largeWebhookBytes, webhookForm } from "../../../src/domain/Limits.js"
@@ -165,16 +167,26 @@ export const requestParsers: ReadonlyArray<Parser> = [
     "many pairs": (size) => `t=0,${repeated("a=,")(size)}`,
     "equal signs": (size) => `t=0,v1=${"=".repeat(size)}`
   }),
-  parser("src/domain/run/CallSettings.ts#settingsReader", guest.fetchBytes, runApproval, {
-    "a long message": (size) => ({ approvers: ["a@b.c"], message: "a".repeat(size) }),
-    "many approvers": (size) => ({ approvers: Array.from({ length: size / 8 }, () => "a@b.c"), message: "a" }),
-    "members that do not exist": (size) =>
-      Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
-  }),
-  parser("src/domain/run/CallSettings.ts#settingsReader", guest.fetchBytes, runMessage, {
-    "a long body": (size) => ({ channel: "in_app", body: "a".repeat(size) }),
-    "many targets": (size) => ({ channel: "email", body: "a", to: Array.from({ length: size / 6 }, () => "a@b.c") }),
-    "members that do not exist": (size) =>
-      Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
-  })
+  parser(
+    "src/domain/run/CallSettings.ts#settingsReader",
+    settingsLength,
+    (given: Json | undefined) => runApproval(given, settingsLength),
+    {
+      "a long message": (size) => ({ approvers: ["a@b.c"], message: "a".repeat(size) }),
+      "many approvers": (size) => ({ approvers: Array.from({ length: size / 8 }, () => "a@b.c"), message: "a" }),
+      "members that do not exist": (size) =>
+        Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
+    }
+  ),
+  parser(
+    "src/domain/run/CallSettings.ts#settingsReader",
+    settingsLength,
+    (given: Json | undefined) => runMessage(given, settingsLength),
+    {
+      "a long body": (size) => ({ channel: "in_app", body: "a".repeat(size) }),
+      "many targets": (size) => ({ channel: "email", body: "a", to: Array.from({ length: size / 6 }, () => "a@b.c") }),
+      "members that do not exist": (size) =>
+        Object.fromEntries(Array.from({ length: size / 16 }, (_, at) => [`m${at}`, at]))
+    }
+  )
 ]

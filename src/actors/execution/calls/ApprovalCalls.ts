@@ -83,7 +83,7 @@ export const makeApprovalCalls = Effect.gen(function* () {
     )
 
   const plan = (request: HostRequest): HostCall => {
-    const { args, notes, spec } = request
+    const { args, notes, size, spec } = request
     const { tier } = spec.run
     if (tier !== "long" && spec.start.mocking?.isRehearsal !== true)
       return refusedCall(
@@ -94,7 +94,7 @@ export const makeApprovalCalls = Effect.gen(function* () {
           { code: "TIER_TOO_SHORT" }
         )
       )
-    const asked = runApproval(args[0])
+    const asked = runApproval(args[0], size)
     if (Either.isLeft(asked)) return refusedCall(misuse(asked.left))
     if (spec.start.mocking?.mode === "full") {
       notes.isMocked = true

@@ -14,6 +14,8 @@ export interface HostRequest {
   readonly spec: RunSpec
   readonly name: string
   readonly args: ReadonlyArray<Json>
+  /** Characters of the arguments as JSON. */
+  readonly size: number
   /** The number of earlier calls of this name in the run, at every repetition the same. */
   readonly nth: number
   /** The path of its step, `sync[3].send`, with its number there, `|0`, unless the call is the step itself. */

@@ -94,8 +94,8 @@ export const makeNotifyCalls = Effect.gen(function* () {
 
   const shown = ({ channel, id, status, targets }: Notification): Json => ({ id, channel, status, targets })
 
-  const plan = ({ args, notes, nth, spec }: HostRequest): HostCall => {
-    const message = runMessage(args[0])
+  const plan = ({ args, notes, nth, size, spec }: HostRequest): HostCall => {
+    const message = runMessage(args[0], size)
     if (Either.isLeft(message)) return refusedCall(misuse(message.left))
     if (nth >= runNotifications.perRun)
       return refusedCall(

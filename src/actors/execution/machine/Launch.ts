@@ -88,8 +88,8 @@ export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) 
     if (call.tooDeep) return nestsTooDeep(call)
     const held = p.timerEntries.get(call.id)?.held
     const notes = held === undefined ? call.notes : Object.assign(call.notes, { earlierAttempts: held.attempts })
-    const { args, name, nth, place } = call
-    return plan({ spec: p.spec, name, args, nth, place, key: idempotencyKeyOf(p, call), notes }, now)
+    const { args, name, nth, place, size } = call
+    return plan({ spec: p.spec, name, args, size, nth, place, key: idempotencyKeyOf(p, call), notes }, now)
   }
 }
 
