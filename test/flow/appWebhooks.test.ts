@@ -260,11 +260,16 @@ describe("the webhook of a provider's app", () => {
   })
 
   it("finds an account by an index, whatever the number of connections", async () => {
-    await sql(`INSERT INTO connections (id, org, customer_id, connector, connector_version, label, auth_method, status, health,
-        config, created_by, credential_fingerprint)
-      SELECT 'conn_' || lpad(n::text, 26, '0'), org, customer_id, connector, connector_version, label, auth_method, 'active', health,
-        jsonb_build_object('base', 'b', 'team', 'many' || n), created_by, 'f'
-      FROM generate_series(1, 20000) n, (SELECT * FROM connections WHERE config->>'team' = 'T1') one`)
+    // With their subscriptions: to make those, the service reads all connections.
+    await sql(`WITH one AS (SELECT c.*, s.trigger_id FROM connections c JOIN subscriptions s ON s.connection_id = c.id
+        WHERE c.config->>'team' = 'T1'),
+      many AS (INSERT INTO connections (id, org, customer_id, connector, connector_version, label, auth_method, status, health,
+          config, created_by, credential_fingerprint)
+        SELECT 'conn_' || lpad(n::text, 26, '0'), org, customer_id, connector, connector_version, label, auth_method, 'active', health,
+          jsonb_build_object('base', 'b', 'team', 'many' || n), created_by, 'f'
+        FROM generate_series(1, 20000) n, one RETURNING id, org)
+      INSERT INTO subscriptions (trigger_id, connection_id, org, state, next_at)
+        SELECT one.trigger_id, many.id, many.org, 'subscribed', NULL FROM many, one`)
     await sql("ANALYZE connections")
     const look = async () =>
       (

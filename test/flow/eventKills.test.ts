@@ -92,8 +92,15 @@ for (const driver of ["Postgres alone", "JetStream"])
     /** A run whose process dies five times before it makes progress fails: some deaths after each other leave it time. */
     const letRunsEnd = async (): Promise<void> => {
       await restart(undefined)
-      const open = async () => (await client.call("GET", "/api/v1/executions?status=running&page_size=200")).body?.data
-      const before = new Set((await eventually(open, Array.isArray, 60_000)).map(({ id }: { id: string }) => id))
+      // One that the last process took up may be pending: its death counts.
+      const withStatus = async (status: string) =>
+        (await client.call("GET", `/api/v1/executions?status=${status}&page_size=200`)).body?.data
+      const open = async () => {
+        const lists = [await withStatus("running"), await withStatus("pending")]
+        return lists.every(Array.isArray) ? lists.flat() : undefined
+      }
+      const found = (await eventually(open, Array.isArray, 60_000)) ?? []
+      const before = new Set(found.map(({ id }: { readonly id: string }) => id))
       await eventually(
         open,
         (running) => Array.isArray(running) && !running.some(({ id }: { id: string }) => before.has(id)),
