@@ -139,7 +139,7 @@ describe("a person", () => {
 
 describe("the last owner", () => {
   it("is not removed, disabled or demoted, also when two owners take each other's place at once", async () => {
-    const { owner, ownerId, signedIn } = await newTeam("Owned")
+    const { organisation, owner, ownerId, signedIn } = await newTeam("Owned")
     const lastOwner = async (method: string, body?: object) => {
       const answer = await owner(method, `/api/v1/users/${ownerId}`, body === undefined ? {} : { body })
       assert.deepStrictEqual([answer.status, answer.body.code], [409, "CONFLICT"], answer.text)
@@ -148,7 +148,9 @@ describe("the last owner", () => {
     await lastOwner("DELETE")
     await lastOwner("PUT", { status: "disabled" })
     await lastOwner("PUT", { roleId: "admin" })
-    // Who is invited is no active owner.
+    await lastOwner("PUT", { customerIds: [organisation.customerId] })
+    // Neither who is invited nor who is for some customers can take the place.
+    await signedIn("narrowed@example.com", "owner", { customerIds: [organisation.customerId] })
     await invite(owner, "invited@example.com", "owner")
     await lastOwner("DELETE")
     const second = await signedIn("second@example.com", "owner")
@@ -162,6 +164,40 @@ describe("the last owner", () => {
 })
 
 describe("a role", () => {
+  it("is not deleted while somebody gets it, or another one is made below it", async () => {
+    const { owner } = await newTeam("Races")
+    for (let n = 0; n < 5; n++) {
+      const body = { name: `Raced ${n}`, parent: "viewer", permissions: { workflows: ["read"] } }
+      const id = (await owner("POST", "/api/v1/roles", { body })).body.data.id
+      const [removed, invited, below] = await Promise.all([
+        owner("DELETE", `/api/v1/roles/${id}`),
+        owner("POST", "/api/v1/users/invite", { body: { email: `raced${n}@example.com`, role: id } }),
+        owner("POST", "/api/v1/roles", { body: { ...body, name: `Below ${n}`, parent: id } })
+      ])
+      const others = [invited.status, below.status]
+      if (removed.status === 204) assert.deepStrictEqual(others, [422, 422])
+      else assert.deepStrictEqual([removed.status, ...others], [409, 201, 201], removed.text)
+    }
+  })
+
+  it("that has more than the caller is changed and deleted by somebody else", async () => {
+    const { owner, signedIn } = await newTeam("Wider")
+    const create = async (name: string, permissions: object) => {
+      const made = await owner("POST", "/api/v1/roles", { body: { name, parent: "admin", permissions } })
+      assert.strictEqual(made.status, 201, made.text)
+      return made.body.data.id
+    }
+    await create("Settings", { settings: ["read", "manage"] })
+    const wider = await create("Writer", { workflows: ["read", "update"] })
+    const { ask } = await signedIn("gil@example.com", "Settings")
+    const put = await ask("PUT", `/api/v1/roles/${wider}`, { body: { permissions: { workflows: ["read"] } } })
+    const removed = await ask("DELETE", `/api/v1/roles/${wider}`)
+    for (const answer of [put, removed]) {
+      assert.deepStrictEqual([answer.status, answer.body.code], [403, "FORBIDDEN"], answer.text)
+      assert.match(answer.body.message, /^this role has workflows:/)
+    }
+  })
+
   it("is changed within its parent and its children, and deleted when nobody has it", async () => {
     const { owner } = await newTeam("Roles")
     const create = async (name: string, parent: string, workflows: ReadonlyArray<string>): Promise<string> => {

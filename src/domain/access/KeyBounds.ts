@@ -38,6 +38,22 @@ export const grantRefusal = (
       })
 }
 
+/** The refusal if a person or a role that is to be changed has permissions or customers that the caller does not have. */
+export const changeRefusal = (
+  noun: "person" | "role",
+  held: Parameters<typeof grantRefusal>[0],
+  own: Granter
+): Forbidden | undefined => {
+  const excess = grantRefusal(held, own)
+  if (excess === undefined) return undefined
+  const { code, needs } = excess
+  return new Forbidden({
+    code,
+    ...(needs === undefined ? {} : { needs }),
+    message: `this ${noun} has ${needs ?? "customers"}, which the caller does not have: only who has as much may change the ${noun}`
+  })
+}
+
 /** The bounds of a key that is requested, or at most those of keys that a caller creates. */
 export interface KeyBounds {
   readonly mode: KeyMode

@@ -205,8 +205,8 @@ export const statusRefusal = ({ identityId, status }: User): ValidationFailed | 
   return undefined
 }
 
-/** The refusal of a change after which nobody could act as owner. */
-export const lastOwner = (): Conflict => {
-  const message = "this is the last active owner: make another person owner first"
+/** The refusal of a change to the last active owner who reaches all customers. */
+export const lastOwnerRefusal = (): Conflict => {
+  const message = "this is the last active owner for all customers: make another person owner first"
   return new Conflict({ code: "CONFLICT", message, details: [{ path: "", code: "LAST_OWNER", message }] })
 }

@@ -1,6 +1,6 @@
 /** Use cases of users' roles: list, and create, change and delete a role with less than another one. Contract: presets and roles. */
 import { Effect, Option } from "effect"
-import { grantRefusal } from "../../../domain/access/KeyBounds.js"
+import { changeRefusal, grantRefusal } from "../../../domain/access/KeyBounds.js"
 import { toSet } from "../../../domain/access/Permission.js"
 import { Conflict, type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { RoleId } from "../../../domain/Ids.js"
@@ -24,21 +24,30 @@ import { currentTimestamp } from "../Timestamp.js"
 
 const resourceOf = ({ id, name }: Role) => ({ id, name })
 
-/** Roles that one role may be the parent of, and still change. */
+/** A role that is the parent of more cannot change: each of them is checked. */
 const mostChildren = 1_000
 
-/** A role of the organisation, which is locked. Fails for those that every organisation has. */
+/**
+ * Until the transaction ends, no other one gives anybody a role or changes a role of the organisation: so a role that is
+ * deleted is held by nobody, none has more than its parent, and an owner is left.
+ */
+export const lockPeople = (tx: Tx) => tx.lockKey("people")
+
+/** A role of the organisation that the caller may change. Fails for those that every organisation has. */
 const lockOwn = Effect.fnUntraced(function* (
   tx: Tx,
   { caller }: CallContext,
   id: string
 ): Effect.fn.Return<Role, Failure> {
-  const role = yield* findReached(tx.roles, caller, "role", { id: id as RoleId }, true) // unchecked text from the request
+  yield* lockPeople(tx)
+  const role = yield* findReached(tx.roles, caller, "role", { id: id as RoleId }) // unchecked text from the request
   yield* refuseWith(builtinRefusal(role))
+  yield* refuseWith(changeRefusal("role", { permissions: toSet(role.permissions), customers: [] }, caller))
   return role
 })
 
-const childrenOf = (tx: Tx, { id }: Role) => tx.roles.list({ where: { parent: id }, limit: mostChildren })
+const childrenOf = (tx: Tx, { id }: Role, limit: number) => tx.roles.list({ where: { parent: id }, limit })
+const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
 
 /** Fails if the role would have more than its parent or the caller, or less than a role that it is the parent of. */
 const checkPermissions = Effect.fnUntraced(function* (
@@ -46,16 +55,14 @@ const checkPermissions = Effect.fnUntraced(function* (
   { caller }: CallContext,
   role: Role
 ): Effect.fn.Return<void, Failure> {
-  const parent = yield* findReached(tx.roles, caller, "role", { id: role.parent ?? role.id })
-  yield* refuseWith(checkRole(role.permissions, parent))
+  if (role.parent !== null) yield* refuseWith(checkRole(role.permissions, yield* findRole(tx, "parent", role.parent)))
   yield* refuseWith(grantRefusal({ permissions: toSet(role.permissions), customers: [] }, caller))
-  for (const child of yield* childrenOf(tx, role)) {
-    if (checkRole(child.permissions, role) !== undefined)
-      return yield* new Conflict({
-        code: "CONFLICT",
-        message: `the role ${child.name} has permissions that this would take from its parent: change that role first`
-      })
-  }
+  const children = yield* childrenOf(tx, role, mostChildren + 1)
+  if (children.length > mostChildren)
+    return yield* conflict(`more than ${mostChildren} roles have it as parent: delete some of them first`)
+  const wider = children.find(({ permissions }) => checkRole(permissions, role) !== undefined)
+  if (wider !== undefined)
+    return yield* conflict(`the role ${wider.name} has permissions that its parent would lose: change that role first`)
 })
 
 const make = Effect.gen(function* () {
@@ -70,6 +77,7 @@ const make = Effect.gen(function* () {
     /** Fails if the new role has more permissions than its parent. */
     create: (context: CallContext, input: CreateRole) =>
       change(context, function* (tx) {
+        yield* lockPeople(tx)
         const now = yield* currentTimestamp
         const parent = yield* findRole(tx, "parent", input.parent)
         yield* refuseWith(checkRole(input.permissions, parent))
@@ -97,12 +105,11 @@ const make = Effect.gen(function* () {
         const before = yield* lockOwn(tx, context, id)
         yield* checkVersion(context, undefined, before.version)
         const held = yield* tx.users.count({ roleId: before.id })
-        const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
         if (held > 0)
           return yield* conflict(
             `${held} ${held === 1 ? "person has" : "people have"} this role: give them another one first`
           )
-        const [child] = yield* childrenOf(tx, before)
+        const [child] = yield* childrenOf(tx, before, 1)
         if (child !== undefined)
           return yield* conflict(`it is the parent of the role ${child.name}: delete that role first`)
         yield* tx.roles.remove({ id: before.id })

@@ -1,6 +1,6 @@
 /** Use cases of users: list, read, change, remove, and invite by a token, of which only the hash is stored. Contract: users. */
 import { DateTime, Effect, Option, Redacted, Schema } from "effect"
-import { grantRefusal } from "../../../domain/access/KeyBounds.js"
+import { changeRefusal, grantRefusal } from "../../../domain/access/KeyBounds.js"
 import { type Failure, invalid, InvalidState, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId, UserId } from "../../../domain/Ids.js"
 import { inviteLifetime } from "../../../domain/Limits.js"
@@ -9,7 +9,7 @@ import {
   invitedAgain,
   invitedUser,
   type InviteUser,
-  lastOwner,
+  lastOwnerRefusal,
   type Role,
   statusRefusal,
   UpdateUser,
@@ -27,7 +27,7 @@ import { listQuery, Pages } from "../Pages.js"
 import { findReached } from "../ReachedRecord.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
-import { findRole } from "./Roles.js"
+import { findRole, lockPeople } from "./Roles.js"
 
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
@@ -57,35 +57,39 @@ const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =
     )
   )
 
+/** Active owners that are read to find one who stays: the newest. */
+const ownersRead = 1_000
+
 const resourceOf = ({ email, id }: User) => ({ id, name: email })
 
-/** Fails if the person may do more than the caller, or for more customers. */
-const checkWithinCaller = (caller: Principal, { permissions }: Role, customerIds: User["customerIds"]) =>
-  refuseWith(
-    grantRefusal({ permissions: toSet(permissions), customers: customerIds.length === 0 ? "all" : customerIds }, caller)
-  )
+/** What a person may do. */
+const rightsOf = ({ permissions }: Role, customerIds: User["customerIds"]) => ({
+  permissions: toSet(permissions),
+  customers: customerIds.length === 0 ? ("all" as const) : customerIds
+})
 
-/**
- * A person whom the caller may change, with the role. No other change of the organisation's owners commits meanwhile, so
- * that one is left.
- */
+/** A person whom the caller may change. */
 const lockUser = Effect.fnUntraced(function* (tx: Tx, caller: Principal, id: string): Effect.fn.Return<User, Failure> {
-  yield* tx.lockKey("owners")
+  yield* lockPeople(tx)
   const user = yield* findReached(tx.users, caller, "user", { id: id as UserId }, true) // unchecked text from the request
-  yield* checkWithinCaller(caller, yield* findRole(tx, "roleId", user.roleId), user.customerIds)
+  const role = yield* findRole(tx, "roleId", user.roleId)
+  yield* refuseWith(changeRefusal("person", rightsOf(role, user.customerIds), caller))
   return user
 })
 
-/** Fails if the person is the last active owner, and `after` (`undefined`: removed) is none. */
+/** Fails if the person is the last active owner for all customers, and `after` (`undefined`: removed) is none. */
 const checkOwnerLeft = Effect.fnUntraced(function* (
   tx: Tx,
   before: User,
   after: User | undefined
 ): Effect.fn.Return<void, Failure> {
   const { id: roleId } = yield* findRole(tx, "roleId", "owner")
-  const isOwner = (user: User | undefined) => user?.roleId === roleId && user.status === "active"
+  // Who is for some customers only can change nothing that all customers share.
+  const isOwner = (user: User | undefined) =>
+    user?.roleId === roleId && user.status === "active" && user.customerIds.length === 0
   if (!isOwner(before) || isOwner(after)) return
-  if ((yield* tx.users.count({ roleId, status: "active" })) < 2) return yield* lastOwner()
+  const owners = yield* tx.users.list({ where: { roleId, status: "active" }, limit: ownersRead })
+  if (!owners.some((one) => one.id !== before.id && isOwner(one))) return yield* lastOwnerRefusal()
 })
 
 const make = Effect.gen(function* () {
@@ -106,9 +110,10 @@ const make = Effect.gen(function* () {
   })
 
   const invite = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: InviteUser) {
+    yield* lockPeople(tx)
     const role = yield* findRole(tx, "role", input.role)
     const customerIds = yield* checkCustomers(tx, caller, input.customerIds ?? [])
-    yield* checkWithinCaller(caller, role, customerIds)
+    yield* refuseWith(grantRefusal(rightsOf(role, customerIds), caller))
     const { expiresAt, hash, now, token } = yield* makeInvitation
     const user = invitedUser(
       caller.organisationId,
@@ -150,7 +155,7 @@ const make = Effect.gen(function* () {
       const role = yield* findRole(tx, "roleId", changes.roleId ?? before.roleId)
       const customerIds =
         changes.customerIds === undefined ? before.customerIds : yield* checkCustomers(tx, caller, changes.customerIds)
-      yield* checkWithinCaller(caller, role, customerIds)
+      yield* refuseWith(grantRefusal(rightsOf(role, customerIds), caller))
       const after = changedUser(before, changes, { roleId: role.id, customerIds }, yield* currentTimestamp)
       yield* refuseWith(statusRefusal(after))
       yield* checkOwnerLeft(tx, before, after)

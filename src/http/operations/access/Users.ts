@@ -1,8 +1,8 @@
 /** The operations on people and roles. Specification: Surface C; contract: presets and roles. */
 import { Schema, Effect, Redacted } from "effect"
 import { CreateRole, InviteUser, Role, UpdateRole, UpdateUser, User } from "../../../domain/access/Person.js"
-import { auditAction, auditRead } from "../../operation/Contract.js"
-import { operation, operationsOf } from "../../operation/Operation.js"
+import { auditAction } from "../../operation/Contract.js"
+import { operationsOf } from "../../operation/Operation.js"
 import { closedToNarrowedKeys } from "../../ClosedScope.js"
 import { Time } from "../../Shapes.js"
 import { listParams } from "../../../actors/management/Pages.js"
@@ -39,11 +39,22 @@ const invitationView =
 
 const ofUsers = operationsOf({ with: Users, resource: "user", sharing: "hidden", scoped: closedToNarrowedKeys })
 
+/** The operations that make the link of an invitation. */
+const ofInvitations = operationsOf({
+  with: Effect.all([Users, Origin]),
+  resource: "user",
+  audit: auditAction("user.invite"),
+  sharing: "hidden",
+  scoped: closedToNarrowedKeys,
+  permit: "users:invite",
+  noStore: true
+})
+
 const ofRoles = operationsOf({ with: Roles, resource: "role", sharing: "hidden", scoped: {} })
 
 /** The operations of the group `users`, in the order of the documents. */
 export const usersOperations = [
-  operation({
+  ofUsers({
     name: "users.list",
     summary: "List people",
     description: "Lists the people of the organisation with their roles.",
@@ -52,13 +63,10 @@ export const usersOperations = [
     query: UserList,
     output: page(User.View),
     permit: "users:read",
-    audit: auditRead("user"),
-    sharing: "hidden",
     scoped: {},
-    with: Users,
     use: (users, { context, query }) => users.list(context, query)
   }),
-  operation({
+  ofInvitations({
     name: "users.invite",
     summary: "Invite a person",
     description: "Lists a person with a role. `notice` says what the invitation can do now.",
@@ -67,12 +75,6 @@ export const usersOperations = [
     route: "POST /api/v1/users/invite",
     body: strictPayload(InviteUser),
     output: newRecord(Invitation),
-    permit: "users:invite",
-    audit: auditAction("user.invite"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    noStore: true,
-    with: Effect.all([Users, Origin]),
     use: ([users, origin], { context, body }) => Effect.map(users.invite(context, body), invitationView(origin))
   }),
   ofUsers({
@@ -110,19 +112,13 @@ export const usersOperations = [
     permit: "users:remove",
     use: (users, { context, path }) => users.remove(context, path.uid)
   }),
-  operation({
+  ofInvitations({
     name: "users.inviteAgain",
     summary: "Invite a person again",
     description: "Makes a new link for who is invited. The link before is not valid any more.",
     answers: { 200: "The invitation. Its link is shown in this answer only." },
     route: "POST /api/v1/users/:uid/invite",
     output: record(Invitation),
-    permit: "users:invite",
-    audit: auditAction("user.invite"),
-    sharing: "hidden",
-    scoped: closedToNarrowedKeys,
-    noStore: true,
-    with: Effect.all([Users, Origin]),
     use: ([users, origin], { context, path }) =>
       Effect.map(users.inviteAgain(context, path.uid), invitationView(origin))
   })
