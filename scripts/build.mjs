@@ -15,6 +15,8 @@ import {
   writeFileSync
 } from "node:fs"
 import { dirname, join } from "node:path"
+import { gzipSync } from "node:zlib"
+import { consoleFiles } from "./console.mjs"
 import { keepEngine } from "./engines.mjs"
 import { isFresh, marker, root } from "./freshness.mjs"
 
@@ -169,6 +171,20 @@ keepEngine(`dist/engines/v${protocolVersion}`, engineIdentity(engineWasm), {
   "runner.js": readFileSync("dist/runner.js"),
   "quickjs.wasm": engineWasm
 })
+
+// --- The console, as the documents lie beside the program: plain and compressed ---
+
+const { files, metafile } = await consoleFiles()
+const parts = files.map(({ bytes }) => [bytes, gzipSync(bytes, { level: 9 })])
+place("dist/console.bin", Buffer.concat(parts.flat()))
+place(
+  "dist/console.json",
+  JSON.stringify(
+    files.map(({ headers, path }, at) => ({ path, headers, sizes: parts[at].map(({ length }) => length) }))
+  )
+)
+// What the sizes are made of, for `npm run verify`.
+place("dist/console.meta.json", JSON.stringify(metafile))
 
 // --- The command, last: it names the others ---
 

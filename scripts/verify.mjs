@@ -15,6 +15,7 @@ const checks = [
   ["types", process.execPath, "--max-semi-space-size=128", "scripts/typeRules.mjs"],
   ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   ["flow library types", "tsc", "--project", "src/runtime/sandbox/flow"],
+  ["console types", process.execPath, "scripts/consoleTypes.mjs"],
   ["lint", "oxlint", ...code],
   ["format", "oxfmt", "--check", ...code],
   ["imports", "depcruise", "src", "--config", ".dependency-cruiser.cjs"],

@@ -50,7 +50,9 @@ describe("a link", () => {
     })
     const unknown = await open(await newLink(organisation.organisationId, "nobody@example.com"))
     assert.strictEqual(unknown.status, 410)
-    const opened = await open(await newLink(organisation.organisationId, "ada@EXAMPLE.com"))
+    // A page without a referrer names no origin.
+    const fromPage = { origin: "null", "sec-fetch-site": "same-origin" }
+    const opened = await open(await newLink(organisation.organisationId, "ada@EXAMPLE.com"), { headers: fromPage })
     const me = (await askWith(cookieOf(opened))("GET", "/api/v1/me")).body.data
     assert.deepInclude(me, { kind: "person", id: invited.body.data.userId, email: "Ada@example.com" })
     assert.notInclude(me.permissions.workflows, "update")
@@ -63,7 +65,8 @@ describe("a link", () => {
     const token = await newLink(organisationId)
     const foreign = await open(token, { headers: { origin: "https://evil.example" } })
     const framed = await open(token, { headers: { "sec-fetch-site": "cross-site" } })
-    assert.deepStrictEqual([foreign.status, framed.status], [403, 403])
+    const unnamed = await open(token, { headers: { origin: "null", "sec-fetch-site": "cross-site" } })
+    assert.deepStrictEqual([foreign.status, framed.status, unnamed.status], [403, 403, 403])
     await svc.sql(
       `UPDATE sign_in_links SET expires_at = expires_at - interval '15 minutes' WHERE org = '${organisationId}'`
     )

@@ -23,14 +23,17 @@ export const makeSessionCookie = (origin: string) => {
   const attributes = (maxAge: number) =>
     `Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`
 
-  /** Whether a page of the service sent the request. A browser always says one of the two. */
+  /**
+   * Whether a page of the service sent the request. A browser always says one of the two; a form of a page without a
+   * referrer has the origin `null`, beside a `Sec-Fetch-Site` that only a page of the service gets.
+   */
   const isFromOwnPage = ({ headers }: Pick<RequestHead, "headers">): boolean => {
     const site = headers["sec-fetch-site"]
     const sender = headers["origin"]
     return (
       (site !== undefined || sender !== undefined) &&
       (site === undefined || site === "same-origin") &&
-      (sender === undefined || sender === origin)
+      (sender === undefined || sender === origin || (sender === "null" && site === "same-origin"))
     )
   }
 

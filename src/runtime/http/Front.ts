@@ -9,6 +9,7 @@ import { Settings } from "../configuration/Config.js"
 import { countRequest, type Surface } from "../telemetry/Metrics.js"
 import { make as makeScrape } from "../telemetry/Scrape.js"
 import { returnCallersTrace, traceRequest } from "../telemetry/Tracing.js"
+import { make as makeConsole } from "./Console.js"
 import { make as makeDocs } from "./Docs.js"
 import type { Handlers } from "./NodeServer.js"
 import { forAnyone, makePublicAnswers, type PublicAnswer, shareInFlight } from "./PublicAnswers.js"
@@ -43,6 +44,7 @@ export const make = Effect.gen(function* () {
   const surfaces = yield* Surfaces
   const health = yield* makeHealth
   const { pageAt: documentAt } = yield* makeDocs
+  const { consoleAt } = yield* makeConsole
   const { scrape } = yield* makeScrape
   // What reads the database runs once for all who ask meanwhile.
   const probes: { readonly [path: string]: Effect.Effect<RawReply> } = {
@@ -63,7 +65,7 @@ export const make = Effect.gen(function* () {
     })
     const probe = probes[path]
     if (probe !== undefined) return answer("probe", "operator", readOnly(request, probe, requestId))
-    const document = documentAt(path, request)
+    const document = documentAt(path, request) ?? consoleAt(path, request)
     if (document !== undefined) {
       const found = Effect.map(document, (reply) => reply ?? errorReply(pageMissing, requestId))
       return answer("document", "operator", readOnly(request, found, requestId))

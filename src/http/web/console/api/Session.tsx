@@ -1,0 +1,26 @@
+/** Who is signed in, and what they may do. */
+import { createContext, type ReactNode, useContext } from "react"
+import type { Schemas } from "./Client.js"
+
+export type Me = Schemas["Me"]
+
+const Context = createContext<Me | undefined>(undefined)
+
+export const SessionProvider = ({ children, me }: { readonly children: ReactNode; readonly me: Me }) => (
+  <Context.Provider value={me}>{children}</Context.Provider>
+)
+
+export const useMe = (): Me => {
+  const me = useContext(Context)
+  if (me === undefined) throw new Error("useMe is called outside SessionProvider")
+  return me
+}
+
+/** Whether `me` has a permission, written `workflows:update`. */
+export const may = (me: Me, permission: string): boolean => {
+  const [area = "", action = ""] = permission.split(":")
+  return me.permissions[area]?.includes(action) ?? false
+}
+
+/** Whether the person who is signed in has a permission, written `workflows:update`. */
+export const useMay = (permission: string): boolean => may(useMe(), permission)

@@ -1,0 +1,86 @@
+/** Filters of lists, which are kept in the address: a link shows the same list, and the browser's back button works. */
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react"
+import { useSearchParams } from "wouter"
+import { Button } from "./Button.js"
+import { Select, TextField } from "./Field.js"
+
+/** The filters `names` that are set, for `useList`, and `set` to change one; an empty value removes it. */
+export const useFilters = <Name extends string>(names: ReadonlyArray<Name>) => {
+  const [search, setSearch] = useSearchParams()
+  const set = useCallback(
+    (name: Name, value: string) =>
+      setSearch(
+        (before) => {
+          const after = new URLSearchParams(before)
+          if (value === "") after.delete(name)
+          else after.set(name, value)
+          return after
+        },
+        { replace: true }
+      ),
+    [setSearch]
+  )
+  const text = search.toString()
+  const values = useMemo(() => {
+    const found = new URLSearchParams(text)
+    return Object.fromEntries(names.flatMap((name) => (found.get(name) ? [[name, found.get(name)]] : []))) as {
+      readonly [one in Name]?: string
+    }
+    // The names of a page do not change.
+  }, [text])
+  const clear = useCallback(() => setSearch({}, { replace: true }), [setSearch])
+  return { values, set, clear, isSet: Object.keys(values).length > 0 }
+}
+
+export const FilterBar = ({
+  children,
+  clear,
+  isSet
+}: {
+  readonly children: ReactNode
+  readonly isSet: boolean
+  readonly clear: () => void
+}) => (
+  <search className="filters">
+    {children}
+    {isSet && (
+      <Button kind="plain" onClick={clear}>
+        Clear
+      </Button>
+    )}
+  </search>
+)
+
+/** Text that filters when the typing has paused. */
+export const TextFilter = ({
+  label,
+  onChange,
+  placeholder = "",
+  value
+}: {
+  readonly label: string
+  readonly value: string | undefined
+  readonly onChange: (value: string) => void
+  readonly placeholder?: string
+}) => {
+  const [text, setText] = useState(value ?? "")
+  useEffect(() => setText(value ?? ""), [value])
+  useEffect(() => {
+    if (text === (value ?? "")) return undefined
+    const timer = setTimeout(() => onChange(text), 300)
+    return () => clearTimeout(timer)
+  }, [text])
+  return <TextField type="search" label={label} value={text} onChange={setText} placeholder={placeholder} />
+}
+
+export const ChoiceFilter = ({
+  label,
+  onChange,
+  options,
+  value
+}: {
+  readonly label: string
+  readonly value: string | undefined
+  readonly onChange: (value: string) => void
+  readonly options: Parameters<typeof Select>[0]["options"]
+}) => <Select label={label} value={value ?? ""} onChange={onChange} options={options} none="All" />

@@ -1,0 +1,38 @@
+/** Serves the console, the pages that people use in a browser, from the files that the build leaves beside the program. */
+import { Effect } from "effect"
+import { existsSync } from "node:fs"
+import type { RawReply, RequestHead } from "../../http/Wire.js"
+import { builtList, readBuilt, replyOf } from "./BuiltFiles.js"
+
+const base = "/console/"
+/** Scripts and styles. All other paths below the console are pages, which one file shows. */
+const asset = /\.(?:js|css)$/
+
+const notBuilt: RawReply = {
+  status: 404,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+  body: "The console is not part of this build: run `npm run build`."
+}
+const moved = (location: string): RawReply => ({
+  status: 302,
+  headers: { location, "cache-control": "no-store" },
+  body: ""
+})
+
+export const make = Effect.gen(function* () {
+  const files = yield* Effect.cached(
+    Effect.promise(async () => (existsSync(builtList("console")) ? await readBuilt("console") : undefined))
+  )
+
+  /** The reply for a path of the console, `undefined` if there is no such file; no effect for the paths of others. */
+  const consoleAt = (path: string, request: RequestHead): Effect.Effect<RawReply | undefined> | undefined => {
+    if (path === "/" || path === "/console") return Effect.succeed(moved(base))
+    if (!path.startsWith(base)) return undefined
+    return Effect.map(files, (all) => {
+      if (all === undefined) return notBuilt
+      const found = all.get(asset.test(path) ? path : base)
+      return found === undefined ? undefined : replyOf(request, found)
+    })
+  }
+  return { consoleAt }
+})
