@@ -81,7 +81,7 @@ it("docs/connections.md names only existing errors, with their status", () => {
 })
 
 const sources = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".ts"))
+  .filter((name) => /\.tsx?$/.test(name))
   .map((name) => `src/${name}`)
 
 it("no folder of src has more than 25 files, but the catalogue of connectors", () => {

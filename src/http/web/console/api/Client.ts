@@ -5,8 +5,8 @@
 import createClient, { type MaybeOptionalInit } from "openapi-fetch"
 import type { components, paths } from "console-api"
 
-export type Schemas = components["schemas"]
-export type ErrorDetail = Schemas["ErrorDetail"]
+export type ApiSchemas = components["schemas"]
+export type ErrorDetail = ApiSchemas["ErrorDetail"]
 
 /** The API refused a request, or was not reached: then `status` is 0. */
 export class ApiError extends Error {
@@ -17,7 +17,7 @@ export class ApiError extends Error {
   readonly retryable: boolean
   readonly details: ReadonlyArray<ErrorDetail>
 
-  constructor(status: number, body: Partial<Schemas["Invalid"]> | undefined, fallback: string) {
+  constructor(status: number, body: Partial<ApiSchemas["Invalid"]> | undefined, fallback: string) {
     super(body?.message ?? fallback)
     this.status = status
     this.code = body?.code ?? (status === 0 ? "NOT_REACHED" : "UNREADABLE_ANSWER")
@@ -73,7 +73,7 @@ export const bodyOf = async <Body>(answer: Promise<Answer<Body>>): Promise<Body>
   }
   const { data, error, response } = found
   if (response.ok) return data as Body
-  const body = typeof error === "object" && error !== null ? (error as Partial<Schemas["Invalid"]>) : undefined
+  const body = typeof error === "object" && error !== null ? (error as Partial<ApiSchemas["Invalid"]>) : undefined
   throw new ApiError(response.status, body, `The service answered ${response.status} without words.`)
 }
 

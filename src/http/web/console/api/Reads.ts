@@ -30,7 +30,7 @@ export type ListPath = {
   [P in ReadPath]: ReadBody<P> extends { data: ReadonlyArray<unknown>; page: { nextCursor: string | null } } ? P : never
 }[ReadPath]
 /** One row of a list. */
-export type Row<P extends ListPath> = ReadBody<P> extends { data: ReadonlyArray<infer One> } ? One : never
+export type ListRow<P extends ListPath> = ReadBody<P> extends { data: ReadonlyArray<infer One> } ? One : never
 type QueryOf<P extends ListPath> = ReadInit<P> extends { params?: { query?: infer Query } } ? NonNullable<Query> : never
 interface ListOptions extends ReadOptions {
   readonly pageSize?: number
@@ -52,9 +52,9 @@ export const useList = <P extends ListPath>(
   { enabled = true, every, pageSize = 50, path: values }: ListOptions = {}
 ) => {
   const found = useInfiniteQuery<
-    AnyPage<Row<P>>,
+    AnyPage<ListRow<P>>,
     ApiError,
-    InfiniteData<AnyPage<Row<P>>>,
+    InfiniteData<AnyPage<ListRow<P>>>,
     ReadonlyArray<unknown>,
     string
   >({
@@ -69,7 +69,7 @@ export const useList = <P extends ListPath>(
           }
         },
         signal
-      ) as Promise<AnyPage<Row<P>>>,
+      ) as Promise<AnyPage<ListRow<P>>>,
     initialPageParam: "",
     getNextPageParam: ({ page }) => page.nextCursor,
     placeholderData: keepPreviousData,

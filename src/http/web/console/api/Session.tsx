@@ -1,8 +1,8 @@
 /** Who is signed in, and what they may do. */
 import { createContext, type ReactNode, useContext } from "react"
-import type { Schemas } from "./Client.js"
+import type { ApiSchemas } from "./Client.js"
 
-export type Me = Schemas["Me"]
+export type Me = ApiSchemas["Me"]
 
 const Context = createContext<Me | undefined>(undefined)
 

@@ -1,6 +1,6 @@
 /** The runs of the organisation, newest first. */
 import { Link } from "wouter"
-import { type Row, useList } from "../../api/Reads.js"
+import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
@@ -8,7 +8,7 @@ import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
 import { durationText, Time } from "../../ui/Time.js"
 
-type Execution = Row<"/api/v1/executions">
+type Execution = ListRow<"/api/v1/executions">
 
 const statuses = ["pending", "running", "suspended", "completed", "failed", "cancelled", "timed_out"]
 
