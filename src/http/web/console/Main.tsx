@@ -3,6 +3,8 @@ import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import "./style/tokens.css"
 import "./style/base.css"
+import "./style/home.css"
+import "./style/runs.css"
 import { App, applyTheme } from "./App.js"
 
 applyTheme()

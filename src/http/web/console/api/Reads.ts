@@ -32,10 +32,18 @@ export type ListPath = {
 /** One row of a list. */
 export type ListRow<P extends ListPath> = ReadBody<P> extends { data: ReadonlyArray<infer One> } ? One : never
 type QueryOf<P extends ListPath> = ReadInit<P> extends { params?: { query?: infer Query } } ? NonNullable<Query> : never
+/** The filters of a list. */
+export type ListQuery<P extends ListPath> = {
+  readonly [name in Exclude<keyof QueryOf<P>, "cursor" | "page_size">]?: string | number | boolean | undefined
+}
 interface ListOptions extends ReadOptions {
   readonly pageSize?: number
   /** Values of the path, as `eid`. */
   readonly path?: Readonly<Record<string, string>>
+  /** Records of this time and later are left out; asked as each page is read. */
+  readonly createdBefore?: () => string | undefined
+  /** Another number reads the list anew. */
+  readonly opened?: number
 }
 
 interface AnyPage<One> {
@@ -46,10 +54,8 @@ interface AnyPage<One> {
 /** Reads a list page by page; `rows` are those read so far, `more` reads the next page. */
 export const useList = <P extends ListPath>(
   path: P,
-  query?: {
-    readonly [name in Exclude<keyof QueryOf<P>, "cursor" | "page_size">]?: string | number | boolean | undefined
-  },
-  { enabled = true, every, pageSize = 50, path: values }: ListOptions = {}
+  query?: ListQuery<P>,
+  { createdBefore, enabled = true, every, opened = 0, pageSize = 50, path: values }: ListOptions = {}
 ) => {
   const found = useInfiniteQuery<
     AnyPage<ListRow<P>>,
@@ -58,29 +64,27 @@ export const useList = <P extends ListPath>(
     ReadonlyArray<unknown>,
     string
   >({
-    queryKey: [path, values ?? {}, query ?? {}, pageSize],
-    queryFn: ({ pageParam, signal }) =>
-      read(
-        path,
-        {
-          params: {
-            ...(values === undefined ? {} : { path: values }),
-            query: { ...query, page_size: pageSize, ...(pageParam === "" ? {} : { cursor: pageParam }) }
-          }
-        },
-        signal
-      ) as Promise<AnyPage<ListRow<P>>>,
+    queryKey: [path, values ?? {}, query ?? {}, pageSize, opened],
+    queryFn: ({ pageParam, signal }) => {
+      const before = createdBefore?.()
+      const bounds = before === undefined ? {} : { created_before: before }
+      const asked = { ...query, ...bounds, page_size: pageSize, ...(pageParam === "" ? {} : { cursor: pageParam }) }
+      const params = { ...(values === undefined ? {} : { path: values }), query: asked }
+      return read(path, { params }, signal) as Promise<AnyPage<ListRow<P>>>
+    },
     initialPageParam: "",
     getNextPageParam: ({ page }) => page.nextCursor,
     placeholderData: keepPreviousData,
     enabled,
     ...(every === undefined ? {} : { refetchInterval: every })
   })
-  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, isPending, refetch } = found
+  const { data, error, fetchNextPage, hasNextPage, isFetchingNextPage, isPending, isPlaceholderData, refetch } = found
   return {
     rows: data?.pages.flatMap((page) => page.data) ?? [],
     error,
     isPending,
+    /** The rows are those of the filters before. */
+    isPlaceholder: isPlaceholderData,
     hasMore: hasNextPage,
     isReadingMore: isFetchingNextPage,
     more: fetchNextPage,

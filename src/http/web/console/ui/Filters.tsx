@@ -84,3 +84,29 @@ export const ChoiceFilter = ({
   readonly onChange: (value: string) => void
   readonly options: Parameters<typeof Select>[0]["options"]
 }) => <Select label={label} value={value ?? ""} onChange={onChange} options={options} none="All" />
+
+/** A day in the person's zone, kept in the address as the time at which it begins. */
+export const DateFilter = ({
+  label,
+  onChange,
+  value
+}: {
+  readonly label: string
+  readonly value: string | undefined
+  readonly onChange: (value: string) => void
+}) => (
+  <TextField
+    type="datetime-local"
+    label={label}
+    value={value === undefined ? "" : localTime(value)}
+    onChange={(chosen) => onChange(chosen === "" ? "" : new Date(chosen).toISOString())}
+  />
+)
+
+/** As the browser's field has it: the person's zone, without its name. */
+const localTime = (time: string): string => {
+  const at = new Date(time)
+  return Number.isNaN(at.getTime())
+    ? ""
+    : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

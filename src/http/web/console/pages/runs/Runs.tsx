@@ -1,55 +1,135 @@
-/** The runs of the organisation, newest first. */
+/** The runs of the organisation, newest first; several of them are cancelled or run again at once. */
+import { useState } from "react"
 import { Link } from "wouter"
-import { type ListRow, useList } from "../../api/Reads.js"
+import type { ListRow } from "../../api/Reads.js"
+import { useStableList } from "../../api/StableList.js"
 import { Badge } from "../../ui/Badge.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { Button } from "../../ui/Button.js"
+import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
 import { durationText, Time } from "../../ui/Time.js"
+import { BulkActions } from "./BulkActions.js"
 
 type Execution = ListRow<"/api/v1/executions">
 
-const statuses = ["pending", "running", "suspended", "completed", "failed", "cancelled", "timed_out"]
+const statuses = ["pending", "running", "completed", "failed", "cancelled", "timed_out"]
+const triggers = ["api", "webhook", "schedule", "app_event", "event", "manual", "mcp", "rerun", "agent"]
+/** Runs that are changed at once, at most. */
+const mostChosen = 200
+const newerMillis = 5_000
 
 const columns: ReadonlyArray<Column<Execution>> = [
-  { name: "Run", of: ({ id }) => <Link href={`/runs/${id}`}>{id}</Link> },
+  {
+    name: "Run",
+    of: ({ id }) => (
+      <Link href={`/runs/${id}`} className="mono">
+        {id}
+      </Link>
+    )
+  },
   { name: "Status", of: ({ status }) => <Badge word={status} /> },
   {
     name: "Workflow",
     of: ({ workflowId, workflowName }) => <Link href={`/workflows/${workflowId}`}>{workflowName}</Link>
   },
-  { name: "Customer", of: ({ customerRef }) => customerRef ?? "–" },
-  { name: "Started by", of: ({ trigger }) => trigger.type },
+  {
+    name: "Customer",
+    of: ({ customerId, customerRef }) =>
+      customerId === null ? "–" : <Link href={`/customers/${customerId}`}>{customerRef ?? customerId}</Link>
+  },
+  { name: "Started by", of: ({ trigger }) => trigger.type.replaceAll("_", " ") },
   { name: "Created", of: ({ createdAt }) => <Time at={createdAt} /> },
   { name: "Duration", isNumber: true, of: ({ durationMs }) => (durationMs === null ? "–" : durationText(durationMs)) }
 ]
 
 export const Runs = () => {
-  const { clear, isSet, set, values } = useFilters(["status", "workflow_id", "customer_id", "q"])
-  const list = useList("/api/v1/executions", values)
+  const { clear, isSet, set, values } = useFilters([
+    "q",
+    "status",
+    "workflow_id",
+    "customer_id",
+    "trigger_type",
+    "created_after",
+    "created_before"
+  ])
+  const list = useStableList("/api/v1/executions", values, newerMillis)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const choose = (id: string) =>
+    setChosen((before) => {
+      const after = new Set(before)
+      if (!after.delete(id) && after.size < mostChosen) after.add(id)
+      return after
+    })
+  const choice: Column<Execution> = {
+    name: "Choose",
+    isUnnamed: true,
+    of: ({ id, workflowName }) => (
+      <input
+        type="checkbox"
+        aria-label={`Choose ${workflowName} ${id}`}
+        checked={chosen.has(id)}
+        onChange={() => choose(id)}
+      />
+    )
+  }
   return (
-    <Page title="Runs" needs="executions:read">
+    <Page
+      title="Runs"
+      needs="executions:read"
+      actions={<BulkActions runs={list.rows.filter(({ id }) => chosen.has(id))} clear={() => setChosen(new Set())} />}
+    >
       <FilterBar isSet={isSet} clear={clear}>
+        <TextFilter label="Workflow's name" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter
           label="Status"
           value={values.status}
           onChange={(value) => set("status", value)}
           options={statuses}
         />
+        <ChoiceFilter
+          label="Started by"
+          value={values.trigger_type}
+          onChange={(value) => set("trigger_type", value)}
+          options={triggers}
+        />
         <TextFilter
-          label="Workflow"
+          label="Workflow's id"
           value={values.workflow_id}
           onChange={(value) => set("workflow_id", value)}
           placeholder="wf_…"
         />
+        <TextFilter
+          label="Customer's id"
+          value={values.customer_id}
+          onChange={(value) => set("customer_id", value)}
+          placeholder="cus_…"
+        />
+        <DateFilter label="From" value={values.created_after} onChange={(value) => set("created_after", value)} />
+        <DateFilter label="To" value={values.created_before} onChange={(value) => set("created_before", value)} />
       </FilterBar>
+      <div aria-live="polite">
+        {list.newer !== undefined && (
+          <p className="row newer">
+            <Button onClick={list.showNewer}>Show {list.newer} newer</Button>
+          </p>
+        )}
+      </div>
       <ListTable
         label="runs"
-        columns={columns}
+        columns={[choice, ...columns]}
         keyOf={({ id }) => id}
         list={list}
-        empty={<Empty title="No runs yet">Run a workflow, or wait for one of its triggers.</Empty>}
+        empty={
+          isSet ? (
+            <Empty title="No run matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+          ) : (
+            <Empty title="No runs yet" action={<Link href="/workflows">Workflows</Link>}>
+              Run a workflow from its page, or wait for one of its triggers.
+            </Empty>
+          )
+        }
       />
     </Page>
   )
