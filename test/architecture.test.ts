@@ -243,7 +243,7 @@ describe("a decision", () => {
 
 describe("names that src exports", () => {
   const files = readdirSync(path.join(root, "src"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => `src/${name}`)
   const declaration = /^export (?:declare )?(?:abstract )?(type|interface|class|const|function) (\w+)/gm
   const exported = files.flatMap((file) =>

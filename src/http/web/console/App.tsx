@@ -4,7 +4,7 @@ import { Component, type ReactNode, Suspense, useEffect, useState } from "react"
 import { Link, Route, Router, Switch, useLocation } from "wouter"
 import { ApiError, chosenOrganisation } from "./api/Client.js"
 import { useRead } from "./api/Reads.js"
-import { may, type Me, SessionProvider, useMe } from "./api/Session.js"
+import { may, type SignedInPerson, SessionProvider, useMe } from "./api/Session.js"
 import { pages } from "./Pages.js"
 import { Button } from "./ui/Button.js"
 import { Select } from "./ui/Field.js"
@@ -202,7 +202,8 @@ const Account = () => {
   )
 }
 
-const nameOf = ({ email, name }: Me): string => (email === null || email === name ? name : `${name} (${email})`)
+const nameOf = ({ email, name }: SignedInPerson): string =>
+  email === null || email === name ? name : `${name} (${email})`
 
 /** Shows a failure of a page's own code, which leaves the navigation working. */
 class Failures extends Component<{ readonly children: ReactNode }, { readonly failure: unknown }> {

@@ -5,7 +5,9 @@
 import createClient, { type MaybeOptionalInit } from "openapi-fetch"
 import type { components, paths } from "console-api"
 
+/** The records of the API by their names in its document. */
 export type ApiSchemas = components["schemas"]
+/** What is wrong with one member. */
 export type ErrorDetail = ApiSchemas["ErrorDetail"]
 
 /** The API refused a request, or was not reached: then `status` is 0. */

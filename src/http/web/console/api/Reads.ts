@@ -33,7 +33,7 @@ export type ListPath = {
 export type ListRow<P extends ListPath> = ReadBody<P> extends { data: ReadonlyArray<infer One> } ? One : never
 type QueryOf<P extends ListPath> = ReadInit<P> extends { params?: { query?: infer Query } } ? NonNullable<Query> : never
 /** The filters of a list. */
-export type ListQuery<P extends ListPath> = {
+export type ListFilters<P extends ListPath> = {
   readonly [name in Exclude<keyof QueryOf<P>, "cursor" | "page_size">]?: string | number | boolean | undefined
 }
 interface ListOptions extends ReadOptions {
@@ -54,7 +54,7 @@ interface AnyPage<One> {
 /** Reads a list page by page; `rows` are those read so far, `more` reads the next page. */
 export const useList = <P extends ListPath>(
   path: P,
-  query?: ListQuery<P>,
+  query?: ListFilters<P>,
   { createdBefore, enabled = true, every, opened = 0, pageSize = 50, path: values }: ListOptions = {}
 ) => {
   const found = useInfiniteQuery<

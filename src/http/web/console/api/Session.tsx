@@ -2,22 +2,22 @@
 import { createContext, type ReactNode, useContext } from "react"
 import type { ApiSchemas } from "./Client.js"
 
-export type Me = ApiSchemas["Me"]
+export type SignedInPerson = ApiSchemas["Me"]
 
-const Context = createContext<Me | undefined>(undefined)
+const Context = createContext<SignedInPerson | undefined>(undefined)
 
-export const SessionProvider = ({ children, me }: { readonly children: ReactNode; readonly me: Me }) => (
+export const SessionProvider = ({ children, me }: { readonly children: ReactNode; readonly me: SignedInPerson }) => (
   <Context.Provider value={me}>{children}</Context.Provider>
 )
 
-export const useMe = (): Me => {
+export const useMe = (): SignedInPerson => {
   const me = useContext(Context)
   if (me === undefined) throw new Error("useMe is called outside SessionProvider")
   return me
 }
 
 /** Whether `me` has a permission, written `workflows:update`. */
-export const may = (me: Me, permission: string): boolean => {
+export const may = (me: SignedInPerson, permission: string): boolean => {
   const [area = "", action = ""] = permission.split(":")
   return me.permissions[area]?.includes(action) ?? false
 }

@@ -3,13 +3,13 @@
  * as it changes, and tells how many newer records there are.
  */
 import { useRef, useState } from "react"
-import { type ListPath, type ListQuery, type ListRow, useList } from "./Reads.js"
+import { type ListPath, type ListFilters, type ListRow, useList } from "./Reads.js"
 
 /** Newer records that are counted at most. */
 const countedAtMost = 50
 
 /** `every`: milliseconds after which newer records are looked for. The rows are the newest first, and have `createdAt`. */
-export const useStableList = <P extends ListPath>(path: P, query: ListQuery<P>, every: number) => {
+export const useStableList = <P extends ListPath>(path: P, query: ListFilters<P>, every: number) => {
   const [opened, setOpened] = useState(0)
   /** The newest record of each opening: what is read again of it ends there. */
   const ends = useRef(new Map<string, string>())
@@ -18,7 +18,7 @@ export const useStableList = <P extends ListPath>(path: P, query: ListQuery<P>, 
   const list = useList(path, query, { createdBefore: () => ends.current.get(key), opened })
   const newest = (list.rows[0] as (ListRow<P> & { readonly createdAt?: string }) | undefined)?.createdAt
   if (end === undefined && newest !== undefined && !list.isPlaceholder) ends.current.set(key, justAfter(newest))
-  const newer = useList(path, { ...query, ...(end === undefined ? {} : { created_after: end }) } as ListQuery<P>, {
+  const newer = useList(path, { ...query, ...(end === undefined ? {} : { created_after: end }) } as ListFilters<P>, {
     enabled: end !== undefined,
     every,
     pageSize: countedAtMost

@@ -10,7 +10,7 @@ import {
   matches,
   rowsOf,
   shortPath,
-  type Span,
+  type TimeSpan,
   spansOf,
   type TraceRow,
   type TraceStep,
@@ -160,9 +160,9 @@ const Space = ({ height }: { readonly height: number }) => (
   </tr>
 )
 
-const kinds: ReadonlyArray<Span["kind"]> = ["waiting", "attempt", "failed attempt", "back-off", "inside"]
-const classOf = (kind: Span["kind"]): string => `span ${kind.replace(" ", "-")}`
-const names: Readonly<Record<Span["kind"], string>> = {
+const kinds: ReadonlyArray<TimeSpan["kind"]> = ["waiting", "attempt", "failed attempt", "back-off", "inside"]
+const classOf = (kind: TimeSpan["kind"]): string => `span ${kind.replace(" ", "-")}`
+const names: Readonly<Record<TimeSpan["kind"], string>> = {
   waiting: "waiting for a place",
   attempt: "the provider's time",
   "failed attempt": "a failed attempt",
@@ -243,7 +243,7 @@ const Line = ({
   )
 }
 
-const Bar = ({ begin, seen, span }: { readonly span: Span; readonly seen: Window; readonly begin: number }) => {
+const Bar = ({ begin, seen, span }: { readonly span: TimeSpan; readonly seen: Window; readonly begin: number }) => {
   const width = seen.to - seen.from
   const left = Math.max(0, (span.from - seen.from) / width)
   const right = Math.min(1, (span.to - seen.from) / width)

@@ -48,7 +48,7 @@ export interface TraceRow {
 /** What a part of a step's time was spent on: waiting for a place, an attempt, the pause before the next attempt. */
 export type SpanKind = "waiting" | "attempt" | "failed attempt" | "back-off" | "inside"
 
-export interface Span {
+export interface TimeSpan {
   readonly kind: SpanKind
   /** Unix milliseconds. */
   readonly from: number
@@ -138,12 +138,12 @@ export const rangeOf = (
 }
 
 /** The parts of a step's time; `now` ends what has not ended. */
-export const spansOf = (step: TraceStep, now: number): ReadonlyArray<Span> => {
+export const spansOf = (step: TraceStep, now: number): ReadonlyArray<TimeSpan> => {
   if (step.startedAt === null) return []
   const from = Date.parse(step.startedAt)
   const to = at(step.finishedAt, now)
   if (step.connector === null) return [{ kind: "inside", from, to }]
-  const spans: Array<Span> = []
+  const spans: Array<TimeSpan> = []
   let last = from
   step.attempts.forEach(({ error, finishedAt, startedAt }, index) => {
     const begin = Math.max(last, Date.parse(startedAt))
@@ -164,7 +164,7 @@ export const timeByKind = (steps: ReadonlyArray<TraceStep>, now: number): Readon
 }
 
 /** Steps as they were, with those that have changed. */
-export const merged = (
+export const mergeSteps = (
   before: ReadonlyArray<TraceStep>,
   changed: ReadonlyArray<TraceStep>
 ): ReadonlyArray<TraceStep> => {

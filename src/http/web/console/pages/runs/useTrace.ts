@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { useCallback, useEffect, useMemo, useState } from "react"
 import { type ApiSchemas, read } from "../../api/Client.js"
-import { merged, stepsOf, type TraceStep } from "./trace.js"
+import { mergeSteps, stepsOf, type TraceStep } from "./trace.js"
 
 type Execution = ApiSchemas["Execution"]
 
@@ -38,7 +38,7 @@ export const useTrace = (first: Execution) => {
         const { data, page } = await read("/api/v1/executions/{eid}/steps", {
           params: { path: { eid: first.id }, query: { page_size: 200, ...(cursor === "" ? {} : { cursor }) } }
         })
-        setFurther((before) => merged(before, stepsOf(data)))
+        setFurther((before) => mergeSteps(before, stepsOf(data)))
         if (page.nextCursor === null) break
         cursor = page.nextCursor
       }
@@ -51,7 +51,7 @@ export const useTrace = (first: Execution) => {
   const embedded = useMemo(() => stepsOf(first.steps), [first.steps])
   return {
     run: first,
-    steps: further.length === 0 ? embedded : merged(further, embedded),
+    steps: further.length === 0 ? embedded : mergeSteps(further, embedded),
     hasMore: !isWhole,
     isReadingMore,
     more: () => void more()
