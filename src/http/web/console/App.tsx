@@ -132,7 +132,7 @@ const Navigation = () => {
   return (
     <nav aria-label="Pages" className="stack">
       {groups.map((group) => {
-        const own = pages.filter((page) => page.group === group)
+        const own = pages.filter((page) => page.group === group && page.name !== undefined)
         return own.length === 0 ? null : (
           <div key={group}>
             <h2>{group}</h2>

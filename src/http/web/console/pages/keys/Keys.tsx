@@ -1,0 +1,55 @@
+/** The keys with which programs call the API. */
+import { useState } from "react"
+import { Link } from "wouter"
+import { type ListRow, useList } from "../../api/Reads.js"
+import { Badge } from "../../ui/Badge.js"
+import { Button } from "../../ui/Button.js"
+import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { Page } from "../../ui/Page.js"
+import { Empty } from "../../ui/States.js"
+import { type Column, ListTable } from "../../ui/Table.js"
+import { Time } from "../../ui/Time.js"
+import { KeyWizard } from "./KeyWizard.js"
+
+const columns: ReadonlyArray<Column<ListRow<"/api/v1/api-keys">>> = [
+  { name: "Key", of: ({ id, name }) => <Link href={`/keys/${id}`}>{name}</Link> },
+  { name: "Begins and ends", of: ({ key }) => <code>{key}</code> },
+  { name: "Status", of: ({ status }) => <Badge word={status} /> },
+  { name: "Mode", of: ({ mode }) => mode },
+  { name: "Rights", of: ({ preset }) => preset.replaceAll("_", " ") },
+  { name: "Customers", of: ({ customers }) => (customers.mode === "all" ? "all" : `${customers.ids.length} chosen`) },
+  { name: "Last used", of: ({ lastUsedAt }) => <Time at={lastUsedAt} never="never" /> },
+  { name: "Expires", of: ({ expiresAt }) => <Time at={expiresAt} never="never" /> }
+]
+
+export const Keys = () => {
+  const { clear, isSet, set, values } = useFilters(["q", "mode"])
+  const list = useList("/api/v1/api-keys", values)
+  const [isOpen, setOpen] = useState(false)
+  const add = (
+    <Button kind="main" needs="settings:manage" onClick={() => setOpen(true)}>
+      Create a key
+    </Button>
+  )
+  return (
+    <Page title="Keys" needs="settings:read" actions={add}>
+      <FilterBar isSet={isSet} clear={clear}>
+        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
+        <ChoiceFilter
+          label="Mode"
+          value={values.mode}
+          onChange={(value) => set("mode", value)}
+          options={["live", "test"]}
+        />
+      </FilterBar>
+      <ListTable
+        label="keys"
+        columns={columns}
+        keyOf={({ id }) => id}
+        list={list}
+        empty={<Empty title={isSet ? "No key matches" : "No keys yet"} action={add} />}
+      />
+      {isOpen && <KeyWizard close={() => setOpen(false)} />}
+    </Page>
+  )
+}
