@@ -115,7 +115,7 @@ const PeopleList = () => {
                   <Button
                     size="small"
                     needs="users:invite"
-                    label={`Invite ${person.email} again`}
+                    label={`Invite again: ${person.email}`}
                     onClick={() => again.run(person.id)}
                   >
                     Invite again
