@@ -52,6 +52,7 @@ import drafts from "./0050_drafts.js"
 import accounts from "./0051_accounts.js"
 import people from "./0052_people.js"
 import identitiesEnd from "./0053_identities_end.js"
+import readsAndUsedLinks from "./0054_reads_and_used_links.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -105,5 +106,6 @@ export const migrations = {
   "0050_drafts": Effect.asVoid(drafts),
   "0051_accounts": Effect.asVoid(accounts),
   "0052_people": Effect.asVoid(people),
-  "0053_identities_end": Effect.asVoid(identitiesEnd)
+  "0053_identities_end": Effect.asVoid(identitiesEnd),
+  "0054_reads_and_used_links": Effect.asVoid(readsAndUsedLinks)
 }

@@ -49,6 +49,14 @@ const eventMembers = ({
 const accountMember = ({ accountId, runnable }: StartRequest): Pick<RunRecord, "accountId"> =>
   accountId === runnable.organisationId ? {} : { accountId }
 
+const triggerOf = ({ event, trigger }: StartRequest): RunRecord["trigger"] => ({
+  type: trigger.type,
+  id: trigger.id ?? trigger.personId ?? null,
+  eventId: event?.id ?? null,
+  keyId: trigger.keyId,
+  keyName: trigger.keyName
+})
+
 const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): RunRecord => ({
   workflowName: request.runnable.name,
   workflowVersion: request.runnable.version,
@@ -56,13 +64,7 @@ const recordOf = (request: StartRequest, id: ExecutionId, shownInput: Json): Run
   customerRef: request.customer?.ref ?? null,
   installationId: request.installation?.id ?? null,
   userId: request.userId,
-  trigger: {
-    type: request.trigger.type,
-    id: request.trigger.id ?? null,
-    eventId: request.event?.id ?? null,
-    keyId: request.trigger.keyId,
-    keyName: request.trigger.keyName
-  },
+  trigger: triggerOf(request),
   maxAttempts: request.runnable.retry.enabled ? request.runnable.retry.maxAttempts : 1,
   ceilingMillis: ceilingMillis(request),
   parentId: request.parent?.id ?? null,

@@ -15,7 +15,7 @@ import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, ExecutionId, OrganisationId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
-import type { Notification } from "../../domain/organisation/Notification.js"
+import type { Notification, PersonNotification } from "../../domain/organisation/Notification.js"
 import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
 import type { Role, User } from "../../domain/access/Person.js"
 import type { Approval } from "../../domain/run/Approval.js"
@@ -89,6 +89,8 @@ export interface Repository<R> {
 
 /** Which notifications to mark as read; absent members do not restrict. `at`, `before`: RFC 3339. */
 export interface ReadSelection {
+  /** The person who has read them; absent: in the state that keys share. */
+  readonly readerId?: UserId
   readonly ids?: ReadonlyArray<string>
   readonly customerIds?: ReadonlyArray<CustomerId>
   readonly before?: string
@@ -154,6 +156,8 @@ export interface RecordTypes {
   readonly connections: Connection
   readonly credentials: CredentialRecord
   readonly notifications: Notification
+  /** Read-only: the notifications of the organisation for each of its people. */
+  readonly personNotifications: PersonNotification
   /** Added by the runs that ask for them. */
   readonly approvals: Approval
 }

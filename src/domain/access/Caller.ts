@@ -1,13 +1,15 @@
 /** The caller of an operation, of any kind, and what it may do. Specification: Authentication. */
 import type { AuditActor } from "../audit/Audit.js"
 import { actorTypeOf, type CallerKind } from "./CallerKind.js"
-import type { ApiKeyId, CustomerId, IdentityId, OrganisationId, SessionId } from "../Ids.js"
+import type { ApiKeyId, CustomerId, IdentityId, OrganisationId, SessionId, UserId } from "../Ids.js"
 import type { KeyBounds } from "./KeyBounds.js"
 import type { PermissionSet } from "./Permission.js"
 import type { ScopeIds } from "./ResourceScope.js"
 
 /** A person who has signed in. */
 export interface SignedIn {
+  /** In the organisation of the call. */
+  readonly userId: UserId
   readonly identityId: IdentityId
   readonly sessionId: SessionId
   readonly email: string
@@ -35,8 +37,8 @@ export interface Caller {
   readonly usesPlanCalls: boolean
   /** Who it is beyond this organisation, if it is a person who has signed in. */
   readonly person: SignedIn | null
-  /** The key that its runs name as their starter; both are `null` where it is none. */
-  readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null }
+  /** Who its runs name as their starter: a key, or a person who has signed in. */
+  readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null; readonly personId?: UserId }
 }
 
 /** The actor for the audit trail. Members are in canonical order, so that sealing is cheap. */

@@ -4,7 +4,7 @@
  */
 import { Either, Schema } from "effect"
 import type { Detail } from "../Failure.js"
-import { CustomerId, NotificationId, OrganisationId } from "../Ids.js"
+import { CustomerId, NotificationId, OrganisationId, UserId } from "../Ids.js"
 import type { Json, JsonObject } from "../Json.js"
 import { generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime, Rfc3339 } from "../Time.js"
@@ -23,8 +23,7 @@ export type Severity = (typeof severities)[number]
 
 export const notificationStatuses = ["queued", "sent", "failed", "read"] as const
 
-/** A notification: its record, body and view, which is without what the service needs to send it. Times are RFC 3339. */
-export const Notification = recordOf("Notification", {
+const notificationMembers = {
   id: generatedValue(NotificationId, Schema.String),
   organisationId: owner(OrganisationId),
   customerId: optional(Schema.NullOr(CustomerId), null, Schema.NullOr(Schema.String), Schema.NullOr(Schema.String)),
@@ -67,9 +66,20 @@ export const Notification = recordOf("Notification", {
   /** The hour of its creation. */
   hour: hidden(AnsweredTime),
   createdAt: generatedValue(AnsweredTime)
-})
+}
+
+/** A notification: its record, body and view, which is without what the service needs to send it. Times are RFC 3339. */
+export const Notification = recordOf("Notification", notificationMembers)
 /** The stored notification. */
 export type Notification = typeof Notification.stored.Type
+
+/** A notification as a person of its organisation sees it, whose own it is whether it is read. */
+export const PersonNotification = recordOf("PersonNotification", {
+  ...notificationMembers,
+  readerId: hidden(UserId)
+})
+export type PersonNotification = typeof PersonNotification.stored.Type
+
 export type CreateNotification = typeof Notification.Create.Type
 /** The hour that an RFC 3339 time is in. */
 export const hourOf = (at: string): string => `${at.slice(0, 13)}:00:00.000Z`

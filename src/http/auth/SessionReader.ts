@@ -41,12 +41,13 @@ const personCaller = ({ email, memberships, session }: KnownSession, membership:
     callsPerMinute: sessionLimits.callsPerMinute,
     usesPlanCalls: false,
     person: {
+      userId: user.id,
       identityId: session.identityId,
       sessionId: session.id,
       email,
       organisations: memberships.map(({ organisation: { id, name } }) => ({ id, name }))
     },
-    starter: { keyId: null, keyName: null }
+    starter: { keyId: null, keyName: null, personId: user.id }
   }
   callers.set(membership, caller)
   return caller

@@ -11,8 +11,13 @@ import type { ScopeType } from "../../domain/access/ResourceScope.js"
 /** The HTTP methods of operations. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 
+/** The permission that a caller needs who is no person signed in, who changes what is only their own. */
+export interface OwnToPeople {
+  readonly ofOthers: Permission
+}
+
 /** The permission that the caller needs. A list: any one of them. `anyCaller`: any caller. */
-export type Permit = Permission | ReadonlyArray<Permission> | "anyCaller"
+export type Permit = Permission | ReadonlyArray<Permission> | OwnToPeople | "anyCaller"
 
 /** How a call is audited: under an action, as a read (counted per minute), or not at all and why. */
 export type AuditPolicy =

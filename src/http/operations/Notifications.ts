@@ -53,13 +53,14 @@ export const notificationsOperations = [
   ofNotifications({
     name: "notifications.markRead",
     summary: "Mark notifications as read",
-    description: "Marks the given notifications as read, or with `all` those that were created before a time.",
+    description:
+      "Marks the given notifications as read, or with `all` those that were created before a time. Of a person who has signed in it is each one's own, without a permission; keys share one state, and need `events:create`.",
     answers: { 200: "How many were marked." },
     example: { all: true, before: "2026-11-21T07:10:41.123Z" },
     route: "POST /api/v1/notifications/mark-read",
     body: strictPayload(MarkRead),
     output: record(Schema.Struct({ updated: Schema.Number })),
-    permit: "events:create",
+    permit: { ofOthers: "events:create" },
     use: (notifications, { context, body }) => notifications.markRead(context, body)
   })
 ] as const

@@ -21,6 +21,7 @@ export interface GuardedCall {
 const permissionRefusal = (caller: Principal, permit: Contract["permit"]): Forbidden | undefined => {
   if (permit === "anyCaller") return undefined
   if (typeof permit === "string") return missingPermission(caller, permit)
+  if ("ofOthers" in permit) return caller.person === null ? missingPermission(caller, permit.ofOthers) : undefined
   const [first] = permit
   return first === undefined || permit.some((one) => caller.permissions.has(one))
     ? undefined

@@ -53,8 +53,11 @@ export const sentAs = (svc: Running, route: Route, credential: string) =>
     ? { headers: { "x-svc-api-key": credential, "x-svc-space-id": svc.first.spaceId } }
     : { key: credential }
 
-const needs = (route: Route): ReadonlyArray<string> =>
-  typeof route.permit === "string" ? (route.permit === "anyCaller" ? [] : [route.permit]) : (route.permit ?? [])
+const needs = ({ permit }: Route): ReadonlyArray<string> => {
+  if (permit === undefined || permit === "anyCaller") return []
+  if (typeof permit === "string") return [permit]
+  return "ofOthers" in permit ? [permit.ofOthers] : permit
+}
 
 /** An otherwise empty request to the endpoint about no record. */
 const ask = (svc: Running, route: Route, credential: string) =>

@@ -6,6 +6,7 @@ import {
   type CreateNotification,
   type MarkRead,
   Notification,
+  PersonNotification,
   notificationTargetsKey,
   targetUrls,
   notificationChannels,
@@ -68,24 +69,39 @@ const make = Effect.gen(function* () {
   const platform = yield* PlatformConfiguration
   const wakeups = yield* Wakeups
 
-  /** Newest first. A key of some customers sees only theirs. */
+  /** Newest first. A key of some customers sees only theirs. Whether one is read is each person's own; keys share a state. */
   const list = (context: CallContext, params: NotificationList) =>
     read(context, function* (tx) {
       const { channel, customer_id, severity, status } = params
+      const { person } = context.caller
       const where = yield* customerListFilter(tx, context.caller, customer_id)
-      const query = { where, filters: { channel, severity, status }, searchIn: ["title"] as const }
-      return yield* pages.views(tx.notifications, params, query, (one) => Notification.show(one))
+      const query = { filters: { channel, severity, status }, searchIn: ["title"] as const }
+      return person === null
+        ? yield* pages.views(tx.notifications, params, { ...query, where }, (one) => Notification.show(one))
+        : yield* pages.views(
+            tx.personNotifications,
+            params,
+            { ...query, where: { ...where, readerId: person.userId } },
+            (one) => PersonNotification.show(one)
+          )
     })
 
   const get = (context: CallContext, id: string) =>
     read(context, function* (tx) {
-      const found = yield* tx.notifications.find({
+      const { person } = context.caller
+      const where = {
         id: id as Notification["id"], // unchecked text from the request
         ...(yield* customerListFilter(tx, context.caller, undefined))
-      })
+      }
+      const found =
+        person === null
+          ? Option.map(yield* tx.notifications.find(where), (one) => Notification.show(one))
+          : Option.map(yield* tx.personNotifications.find({ ...where, readerId: person.userId }), (one) =>
+              PersonNotification.show(one)
+            )
       return yield* Option.match(found, {
         onNone: () => new NotFound({ what: "notification" }),
-        onSome: (one) => Effect.succeed(Notification.show(one))
+        onSome: Effect.succeed
       })
     })
 
@@ -145,7 +161,7 @@ const make = Effect.gen(function* () {
       return { value: after, resource: { id: notification.id, name: title, customerId }, after }
     })
 
-  /** Returns how many notifications it marked. */
+  /** Marks for the person who calls, or in the state that keys share. Returns how many notifications it marked. */
   const markRead = (context: CallContext, { all, before, ids }: MarkRead) => {
     if ((ids === undefined) === (all === undefined))
       return invalid("ids", "INVALID", "is sent, or all: true, but not both")
@@ -153,6 +169,7 @@ const make = Effect.gen(function* () {
     return change(context, function* (tx) {
       const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
       const updated = yield* tx.markNotificationsRead({
+        ...(context.caller.person === null ? {} : { readerId: context.caller.person.userId }),
         ...(ids === undefined ? {} : { ids }),
         ...(before === undefined ? {} : { before }),
         ...(customerId === undefined ? {} : { customerIds: customerId }),

@@ -15,7 +15,7 @@ export const startBy = (caller: Principal) =>
     concurrentRuns: caller.plan.concurrentRuns,
     priority: 1,
     reach: runReach(caller),
-    trigger: { type: "api", ...caller.starter }
+    trigger: { type: caller.starter.personId === undefined ? "api" : "manual", ...caller.starter }
   }) satisfies Partial<StartRequest>
 
 /** A start as the trail names it. `at`: RFC 3339. `more`: changes beside the id of the run. */

@@ -5,7 +5,7 @@ import type { Mocking } from "../../../domain/connector/Mocking.js"
 import type { Event } from "../../../domain/event/Event.js"
 import type { TriggerType } from "../../../domain/run/Execution.js"
 import type { InvalidState, NotFound, TooManyRuns, Unavailable } from "../../../domain/Failure.js"
-import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId, TriggerId } from "../../../domain/Ids.js"
+import type { ApiKeyId, CustomerId, ExecutionId, OrganisationId, TriggerId, UserId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
 import type { AttemptEntry, ChosenConnection, RunReach, StartEntry } from "../../../domain/run/RunJournal.js"
 import type { FinishedRun, OpenRun, RetentionClass } from "./Journal.js"
@@ -39,6 +39,8 @@ export interface StartRequest {
     readonly keyId: ApiKeyId | null
     readonly keyName: string | null
     readonly id?: TriggerId
+    /** The person who starts the run. */
+    readonly personId?: UserId
   }
   /** The event that starts the run. */
   readonly event?: Event

@@ -18,7 +18,7 @@ import { EnvironmentRelease, Release } from "../../../domain/workflow/Release.js
 import { DraftContent, WorkflowDraft } from "../../../domain/workflow/Draft.js"
 import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
-import { Notification } from "../../../domain/organisation/Notification.js"
+import { Notification, PersonNotification } from "../../../domain/organisation/Notification.js"
 import type { RecordTypes } from "../../../actors/ports/Records.js"
 import { type Table, tableOf } from "./Table.js"
 
@@ -88,6 +88,7 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
   webhookEndpoints: tableOf("webhook_endpoints", WebhookEndpoint.stored),
   deliveries: tableOf("deliveries", StoredDelivery),
   notifications: tableOf("notifications", Notification.stored, { json: ["source"] }),
+  personNotifications: tableOf("person_notifications", PersonNotification.stored, { json: ["source"] }),
   approvals: tableOf("approvals", Approval.stored, { json: ["approvers", "decidedBy"] }),
   deliveryAttempts: tableOf("delivery_attempts", DeliveryAttempt.stored),
   connections: tableOf("connections", Connection.stored, { json: ["health", "config", "metadata", "tags"] }),

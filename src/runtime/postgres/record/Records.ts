@@ -39,14 +39,21 @@ const emit = (sql: Sql, { at, customerId, id, payload, subject, type }: DomainEv
     Effect.catchAll(readError)
   )
 
-const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids }: ReadSelection) =>
-  sql`UPDATE notifications SET status = 'read', read_at = ${at}
-    WHERE status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
+const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerId }: ReadSelection) => {
+  const isSelected = sql`status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
       AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
-      AND (${before === undefined} OR created_at < ${before ?? at}) RETURNING 1`.pipe(
+      AND (${before === undefined} OR created_at < ${before ?? at})`
+  const marked =
+    readerId === undefined
+      ? sql`UPDATE notifications SET unread_status = status, status = 'read', read_at = ${at} WHERE ${isSelected} RETURNING 1`
+      : sql`INSERT INTO notification_reads (notification_id, user_id, org, read_at)
+          SELECT id, reader_id, org, ${at} FROM person_notifications WHERE reader_id = ${readerId} AND ${isSelected}
+          ON CONFLICT DO NOTHING RETURNING 1`
+  return marked.pipe(
     Effect.map((rows) => rows.length),
     Effect.catchAll(readError)
   )
+}
 
 const decodeAddress = rowDecoder("mail_addresses", { address: Schema.String })
 const decodeResent = rowDecoder("deliveries", { queued: Schema.Number, lastAt: Schema.NullOr(AnsweredTime) })
