@@ -1,5 +1,6 @@
 /** What a person reads in the first hour: the first start, the form of the log, and the answers of mistyped commands. */
 import { assert, describe, it } from "@effect/vitest"
+import { Option, Redacted } from "effect"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -39,7 +40,7 @@ describe("a first start", () => {
     assert.notMatch(pretty.output(), /^\{|postgres\.migrated/m)
   })
 
-  it("prints the key on a terminal", () => {
+  it("prints the key and a link that signs in on a terminal, else the command", () => {
     const dev = {
       baseUrl: "http://127.0.0.1:8080",
       apiKey: "svk_live_x",
@@ -50,9 +51,18 @@ describe("a first start", () => {
       callbackSecret: "whsec_x"
     }
     const config = { dataDir: ".svc", egressAllow: [] }
-    assert.include(greetingText(config, dev, true), "'Authorization: Bearer svk_live_x'")
-    assert.notInclude(greetingText(config, dev, false), "svk_live_x")
-    assert.notInclude(greetingText(config, dev, true) + greetingText(config, dev, false), "whsec_x")
+    const onTerminal = greetingText(
+      config,
+      dev,
+      true,
+      Option.some(Redacted.make("http://127.0.0.1:8080/login#token=x"))
+    )
+    const elsewhere = greetingText(config, dev, false, Option.none())
+    assert.include(onTerminal, "'Authorization: Bearer svk_live_x'")
+    assert.notInclude(elsewhere, "svk_live_x")
+    assert.include(onTerminal, "/login#token=x")
+    assert.include(elsewhere, "npm run svc -- console")
+    assert.notInclude(onTerminal + elsewhere, "whsec_x")
   })
 })
 

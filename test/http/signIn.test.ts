@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { randomBytes } from "node:crypto"
 import { Sessions } from "../../src/actors/ports/access/Sessions.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
+import type { AuditEntry } from "../../src/domain/audit/Audit.js"
 import { sessionLimits } from "../../src/domain/access/Session.js"
 import { refusalLimits } from "../../src/domain/Limits.js"
 import { type Ask, type Running, start } from "../support/InProcess.js"
@@ -71,7 +72,7 @@ describe("a link", () => {
       `UPDATE sign_in_links SET expires_at = expires_at - interval '15 minutes' WHERE org = '${organisationId}'`
     )
     assert.strictEqual((await open(token)).status, 410)
-    await svc.sql(`INSERT INTO sign_in_links VALUES ('old', '${organisationId}', NULL, now() - interval '1 second')`)
+    await svc.sql(`INSERT INTO sign_in_links VALUES ('old', '${organisationId}', NULL, now() - interval '25 hours')`)
     await newLink(organisationId)
     assert.deepStrictEqual(await svc.sql(`SELECT 1 FROM sign_in_links WHERE token_hash = 'old'`), [])
     const from = "203.0.113.9"
@@ -84,6 +85,38 @@ describe("a link", () => {
   })
 })
 
+describe("a link that does not sign in", () => {
+  it("is told of in the audit trail of its organisation, once a minute and address", async () => {
+    const { cookie, organisation } = await newOwner("Tried")
+    const { organisationId } = organisation
+    const token = await newLink(organisationId)
+    assert.strictEqual((await open(token)).status, 303)
+    const from = "203.0.113.21"
+    for (let n = 0; n < 3; n++) assert.strictEqual((await open(token, { from })).status, 410)
+    const late = await newLink(organisationId)
+    await svc.sql(`UPDATE sign_in_links SET expires_at = now() WHERE org = '${organisationId}' AND used_at IS NULL`)
+    assert.strictEqual((await open(late, { from })).status, 410)
+    assert.strictEqual((await open(await newLink(organisationId, "nobody@example.com"), { from })).status, 410)
+    // The minute ends.
+    const later = "61 seconds"
+    const entries = await eventually(
+      async () =>
+        (await svc.ask("GET", "/api/v1/audit?action=auth.login_failed", { key: organisation.key, later })).body.data,
+      (found) => found.length >= 3
+    )
+    const owner = (await askWith(cookie)("GET", "/api/v1/me")).body.data.id
+    const told = entries.map(({ actor, changes, count, outcome }: AuditEntry) => {
+      assert.deepStrictEqual([outcome, actor.ip, actor.type], ["failure", from, "user"])
+      return { who: actor.id, name: actor.name, reason: changes[0]?.after, count }
+    })
+    assert.sameDeepMembers(told, [
+      { who: owner, name: "Owner", reason: "LINK_USED", count: 3 },
+      { who: owner, name: "Owner", reason: "LINK_EXPIRED", count: 1 },
+      { who: "unknown", name: "nobody@example.com", reason: "NO_PERSON", count: 1 }
+    ])
+  })
+})
+
 describe("a session", () => {
   it("acts with the rights of its person, and is named in the audit trail", async () => {
     const { cookie, organisation, setCookie } = await newOwner("Acting")
@@ -93,9 +126,17 @@ describe("a session", () => {
     assert.strictEqual(made.status, 201, made.text)
     const run = await ask("POST", `/api/v1/workflows/${organisation.workflowId}/execute`, { body: { input: {} } })
     assert.strictEqual(run.status, 200, run.text)
+    const started = `/api/v1/executions/${run.headers["x-svc-execution-id"]}`
+    const shown = await eventually(
+      () => ask("GET", started),
+      ({ body }) => body.data?.status === "completed"
+    )
+    const rerun = await ask("POST", `${started}/rerun`, { body: {} })
     const key = await ask("POST", "/api/v1/api-keys", { body: { name: "By a person", preset: "full_access" } })
     assert.deepStrictEqual([key.status, key.body.data?.rateLimitPerMinute], [201, null], key.text)
     const me = (await ask("GET", "/api/v1/me")).body.data
+    assert.deepInclude(shown.body.data.trigger, { type: "manual", id: me.id, keyId: null })
+    assert.deepInclude(rerun.body.data.trigger, { type: "rerun", id: me.id, keyId: null })
     const trail = await eventually(
       async () => (await ask("GET", `/api/v1/audit?actor_id=${me.id}`)).body.data,
       (found) => found.length >= 3

@@ -2,9 +2,11 @@
 import { Effect, Option, Redacted, Schema } from "effect"
 import { existsSync, readFileSync } from "node:fs"
 import * as path from "node:path"
+import type { OrganisationId } from "../../domain/Ids.js"
 import { CallbackSecrets } from "../../actors/ports/delivery/CallbackSecrets.js"
 import { ownUrl, type ServiceConfig } from "../configuration/Config.js"
 import { makeExample, makeFirstOrganisation } from "./FirstOrganisation.js"
+import { findUnowned, makeSignInLink } from "./SignInLink.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { replaceSecretFile } from "../vault/SecretFile.js"
@@ -39,11 +41,19 @@ const curl = (
     `  -d '{"input":{"name":"you"}}'`
   ].join("\n")
 
-/** What a first start prints. `isTerminal`: with the key. */
+/** How to sign in: by `link` where it is printed, else by a command. */
+const signInText = (link: Option.Option<Redacted.Redacted>): string =>
+  Option.match(link, {
+    onSome: (one) => `Sign in as the owner with this link, once, within 15 minutes:\n\n${Redacted.value(one)}\n`,
+    onNone: () => "To sign in in the browser: npm run svc -- console"
+  })
+
+/** What a first start prints. `isTerminal`: with the key. `link`: signs in the owner. */
 export const greetingText = (
   config: Pick<ServiceConfig, "dataDir" | "egressAllow">,
   dev: DevFile,
-  isTerminal: boolean
+  isTerminal: boolean,
+  link: Option.Option<Redacted.Redacted>
 ): string =>
   [
     "",
@@ -52,6 +62,7 @@ export const greetingText = (
     curl(config, dev, isTerminal),
     "",
     `The key and ids are in ${fileOf(config)}. The API is described on ${dev.baseUrl}/docs.`,
+    signInText(link),
     ...(config.egressAllow.length > 0 ? [] : [egressHint]),
     ""
   ].join("\n")
@@ -125,6 +136,29 @@ export const prepareFirstStart = Effect.fn("Welcome.prepare")(function* (config:
     : Option.none<DevFile>()
 })
 
-/** Prints the greeting beside the log. The key stands in it on a terminal only: elsewhere the output may be kept. */
-export const printGreeting = (config: ServiceConfig, dev: DevFile) =>
-  Effect.sync(() => void process.stdout.write(`${greetingText(config, dev, process.stdout.isTTY)}\n`))
+/** The organisation whose first link is printed: none elsewhere than on a terminal, since that output may be kept. */
+export const findPrinted = Effect.suspend(() =>
+  process.stdout.isTTY ? findUnowned() : Effect.succeed(Option.none<OrganisationId>())
+)
+
+/** The link that makes the first person of the organisation. */
+export const makeFirstLink = (organisation: Option.Option<OrganisationId>, url: string) =>
+  Effect.transposeMapOption(organisation, (id) => makeSignInLink(id, null, url))
+
+/**
+ * Prints what a first start has made beside the log, and how to sign in while nobody has: key and link stand in it on a
+ * terminal only, elsewhere the output may be kept.
+ */
+export const printGreeting = (
+  config: ServiceConfig,
+  made: Option.Option<DevFile>,
+  link: Option.Option<Redacted.Redacted>
+) =>
+  Effect.sync(() => {
+    const text = Option.isSome(made)
+      ? greetingText(config, made.value, process.stdout.isTTY, link)
+      : Option.isSome(link)
+        ? `\n${signInText(link)}\n`
+        : undefined
+    if (text !== undefined) process.stdout.write(`${text}\n`)
+  })

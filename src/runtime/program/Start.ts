@@ -81,8 +81,15 @@ const run = Effect.fnUntraced(function* (
   yield* begin(base)
   yield* begin(ahead)
   yield* begin(Layer.provide(sandbox, Layer.succeed(Settings, config)))
-  const { prepareFirstStart, printGreeting, serverAfter, serviceLayer, warnOfReservedNames } =
-    yield* Effect.promise(loadService)
+  const {
+    findPrinted,
+    makeFirstLink,
+    prepareFirstStart,
+    printGreeting,
+    serverAfter,
+    serviceLayer,
+    warnOfReservedNames
+  } = yield* Effect.promise(loadService)
   yield* markPhase("service loaded")
   const serving = Effect.gen(function* () {
     const socket = isPortHeld ? yield* link.port : undefined
@@ -91,7 +98,9 @@ const run = Effect.fnUntraced(function* (
       listener,
       socket
     )
-    if (Option.isSome(made)) yield* printGreeting(config, made.value)
+    // A supervisor prints for all of its nodes.
+    if (link === undefined)
+      yield* printGreeting(config, made, yield* makeFirstLink(yield* findPrinted, config.publicUrl))
     if (link !== undefined) yield* link.ready(isPortHeld ? running.handOver : Effect.void)
     yield* Effect.annotateLogs(Effect.logInfo(link === undefined ? "service.ready" : "node.ready"), {
       url: link === undefined ? config.publicUrl : ownUrl(config.host, config.port),

@@ -96,7 +96,7 @@ const supervise = Effect.fnUntraced(function* (config: ServiceConfig, runners: n
     discard: true
   })
   restart.allow()
-  if (Option.isSome(created)) yield* printGreeting(config, created.value)
+  yield* printGreeting(config, created.first, created.link)
   yield* Effect.annotateLogs(Effect.logInfo("service.ready"), {
     url: config.publicUrl,
     nodes: nodes.map(({ name }) => name).join(),

@@ -4,7 +4,8 @@ import { actorOf } from "../../../domain/access/Caller.js"
 import { type Browser, isOver } from "../../../domain/access/Session.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { Sessions } from "../../ports/access/Sessions.js"
-import { SignIns } from "../../ports/access/SignIns.js"
+import { type FailedSignIn, SignIns } from "../../ports/access/SignIns.js"
+import { AuditTrail } from "../../ports/AuditTrail.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 
@@ -15,6 +16,7 @@ const make = Effect.gen(function* () {
   const signIns = yield* SignIns
   const digests = yield* Digests
   const identifiers = yield* Identifiers
+  const trail = yield* AuditTrail
 
   const hashOf = (token: string) => digests.keyHash(`session|${token}`)
 
@@ -23,6 +25,25 @@ const make = Effect.gen(function* () {
     const known = Option.getOrUndefined(yield* sessions.find(hashOf(token)))
     const now = DateTime.toEpochMillis(yield* DateTime.now)
     return known === undefined || isOver(known.session, sessions.seenAt(known.session), now) ? undefined : known
+  })
+
+  /** Tells the organisation of a try that failed; such tries are counted by the minute. */
+  const auditRefusal = Effect.fnUntraced(function* (failed: FailedSignIn | undefined, browser: Browser) {
+    if (failed === undefined) return
+    const { organisationId, person, reason } = failed
+    trail.countRefusal({
+      id: identifiers.next("aud"),
+      organisationId,
+      at: DateTime.formatIso(yield* DateTime.now),
+      actor: actorOf({ kind: "person", id: person.id ?? "unknown", name: person.name, ...browser }),
+      action: "auth.login_failed",
+      resource: { type: "user", id: person.id, name: person.name },
+      customerId: null,
+      outcome: "failure",
+      requestId: null,
+      changes: [{ path: "error", before: null, after: reason }],
+      count: 1
+    })
   })
 
   return {
@@ -38,9 +59,10 @@ const make = Effect.gen(function* () {
           userId: identifiers.next("usr"),
           auditId: identifiers.next("aud")
         }
-        return Effect.map(
-          signIns.open(digests.keyHash(`sign-in|${linkToken}`), session),
-          Option.map(() => Redacted.make(token))
+        return Effect.flatMap(signIns.open(digests.keyHash(`sign-in|${linkToken}`), session), (outcome) =>
+          outcome._tag === "SignedIn"
+            ? Effect.succeedSome(Redacted.make(token))
+            : Effect.as(auditRefusal(outcome.failed, browser), Option.none())
         )
       }),
 

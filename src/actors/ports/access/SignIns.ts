@@ -1,5 +1,5 @@
 /** Signs people in, who have a link that is valid once, and out: each time in one transaction with the audit entry. */
-import { type Effect, type Option, Context } from "effect"
+import { type Effect, Context } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { AuditId, IdentityId, OrganisationId, SessionId, UserId } from "../../../domain/Ids.js"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
@@ -25,11 +25,24 @@ export interface NewSession {
   readonly auditId: AuditId
 }
 
+/** A try to sign in that failed, as the organisation's audit trail tells of it. */
+export interface FailedSignIn {
+  readonly organisationId: OrganisationId
+  /** Whom it would have signed in. `id` is `null` if there is no such person. */
+  readonly person: { readonly id: UserId | null; readonly name: string }
+  readonly reason: "LINK_USED" | "LINK_EXPIRED" | "NO_PERSON"
+}
+
+/** How a try to sign in ended. A failed one without `failed` belongs to no organisation: the link is unknown. */
+export type SignInOutcome =
+  | { readonly _tag: "SignedIn"; readonly userId: UserId }
+  | { readonly _tag: "Refused"; readonly failed?: FailedSignIn }
+
 export class SignIns extends Context.Tag("svc/SignIns")<
   SignIns,
   {
-    /** Takes the link, and opens the session of its person. None: there is no such link, or it was used or is too old. */
-    readonly open: (linkHash: string, session: NewSession) => Effect.Effect<Option.Option<UserId>, Unavailable>
+    /** Takes the link, and opens the session of its person. */
+    readonly open: (linkHash: string, session: NewSession) => Effect.Effect<SignInOutcome, Unavailable>
     /** Ends the session with its audit entry, unless it has ended. */
     readonly close: (session: SessionId, entry: AuditEntry) => Effect.Effect<void, Unavailable>
   }

@@ -1,7 +1,13 @@
 /** The port `SignIns`. As the writer's role: links, identities and sessions belong to no organisation. */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Clock, Duration, Effect, Layer, Option, Schema } from "effect"
-import { type NewSession, type SignInLink, SignIns } from "../../../actors/ports/access/SignIns.js"
+import { Clock, Duration, Effect, Layer, Schema } from "effect"
+import {
+  type FailedSignIn,
+  type NewSession,
+  type SignInLink,
+  type SignInOutcome,
+  SignIns
+} from "../../../actors/ports/access/SignIns.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { openedSession, sessionLimits } from "../../../domain/access/Session.js"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
@@ -22,8 +28,10 @@ const mostRemoved = 1_000
 const decodeLink = rowDecoder("sign_in_links", {
   organisationId: OrganisationId,
   email: Schema.NullOr(Schema.String),
-  isInTime: Schema.Boolean
+  isUsed: Schema.Boolean
 })
+/** A link that does not sign in, without the parts that say why. */
+type KnownLink = Omit<SignInLink, "hash">
 const decodePerson = rowDecoder("users", {
   id: UserId,
   email: Schema.String,
@@ -42,10 +50,10 @@ const personSql = `SELECT ${personColumns} FROM users u
 const ownerSql = `SELECT ${personColumns} FROM users u JOIN roles r ON r.id = u.role_id
   WHERE u.org = $1 AND r.builtin AND r.name = 'owner' AND u.status = 'active' ORDER BY u.created_at, u.id LIMIT 1`
 
-/** Adds a link, and removes those that are too old. For the operator's command line, which has the database but not the service. */
+/** Adds a link, and removes those that ended a day ago. For the operator's command line, which has the database but not the service. */
 export const addLink = (sql: Sql, { email, hash, organisationId }: SignInLink) =>
   Effect.zipRight(
-    sql`DELETE FROM sign_in_links WHERE expires_at < now()`,
+    sql`DELETE FROM sign_in_links WHERE expires_at < now() - interval '1 day'`,
     sql`INSERT INTO sign_in_links (token_hash, org, email, expires_at)
       VALUES (${hash}, ${organisationId}, ${email}, now() + make_interval(secs => ${Duration.toSeconds(sessionLimits.link)}))`
   )
@@ -81,16 +89,26 @@ export const layer = Layer.effect(
       return { id: userId, email, name, identityId: null } satisfies Person
     })
 
-    const personOf = Effect.fnUntraced(function* (
-      { email, organisationId }: Omit<SignInLink, "hash">,
-      { userId }: NewSession
-    ) {
-      // Of two first links one makes the owner.
-      yield* sql`SELECT id FROM organisations WHERE id = ${organisationId} FOR NO KEY UPDATE`
+    /** The person of a link, and the owner of its organisation. */
+    const findNamed = Effect.fnUntraced(function* ({ email, organisationId }: KnownLink) {
       const [owner] = yield* sql.unsafe(ownerSql, [organisationId])
       const [named] = email === null ? [owner] : yield* sql.unsafe(personSql, [organisationId, email])
-      if (named !== undefined) return decodePerson(named)
-      return owner === undefined ? yield* makeOwner(organisationId, userId, email ?? firstOwner.email) : undefined
+      return { hasOwner: owner !== undefined, person: named === undefined ? undefined : decodePerson(named) }
+    })
+
+    const personOf = Effect.fnUntraced(function* (link: KnownLink, { userId }: NewSession) {
+      const { email, organisationId } = link
+      // Of two first links one makes the owner.
+      yield* sql`SELECT id FROM organisations WHERE id = ${organisationId} FOR NO KEY UPDATE`
+      const { hasOwner, person } = yield* findNamed(link)
+      return person ?? (hasOwner ? undefined : yield* makeOwner(organisationId, userId, email ?? firstOwner.email))
+    })
+
+    const refusalOf = Effect.fnUntraced(function* (link: KnownLink, reason: FailedSignIn["reason"]) {
+      const { person } = yield* findNamed(link)
+      const name = person?.name ?? person?.email ?? link.email ?? firstOwner.name
+      const failed = { organisationId: link.organisationId, person: { id: person?.id ?? null, name }, reason }
+      return { _tag: "Refused", failed } satisfies SignInOutcome
     })
 
     /** The identity of the person, who has none before the first sign-in. */
@@ -114,13 +132,18 @@ export const layer = Layer.effect(
       return session
     })
 
+    const linkColumns = sql.literal('org AS "organisationId", email, used_at IS NOT NULL AS "isUsed"')
+    const endedLink = (hash: string) => sql`SELECT ${linkColumns} FROM sign_in_links WHERE token_hash = ${hash}`
+
     const signIn = Effect.fnUntraced(function* (linkHash: string, session: NewSession) {
-      const [row] = yield* sql`DELETE FROM sign_in_links WHERE token_hash = ${linkHash}
-        RETURNING org AS "organisationId", email, expires_at > now() AS "isInTime"`
-      if (row === undefined) return Option.none<UserId>()
-      const { isInTime, ...link } = decodeLink(row)
-      const person = isInTime ? yield* personOf(link, session) : undefined
-      if (person === undefined) return Option.none<UserId>()
+      const [taken] = yield* sql`UPDATE sign_in_links SET used_at = now()
+        WHERE token_hash = ${linkHash} AND used_at IS NULL AND expires_at > now() RETURNING ${linkColumns}`
+      const [row] = taken === undefined ? yield* endedLink(linkHash) : [taken]
+      if (row === undefined) return { _tag: "Refused" } satisfies SignInOutcome
+      const { isUsed, ...link } = decodeLink(row)
+      if (taken === undefined) return yield* refusalOf(link, isUsed ? "LINK_USED" : "LINK_EXPIRED")
+      const person = yield* personOf(link, session)
+      if (person === undefined) return yield* refusalOf(link, "NO_PERSON")
       const { createdAt } = yield* openSession(yield* identityOf(person, session.identityId), session)
       const name = person.name ?? person.email
       const entry: AuditEntry = {
@@ -137,7 +160,7 @@ export const layer = Layer.effect(
         count: 1
       }
       yield* audit.write(sql, [entry])
-      return Option.some(person.id)
+      return { _tag: "SignedIn", userId: person.id } satisfies SignInOutcome
     })
 
     const signOut = Effect.fnUntraced(function* (id: SessionId, entry: AuditEntry) {
