@@ -113,11 +113,11 @@ const Parts = ({ connection }: { readonly connection: ConnectionRecord }) => {
               ["Connection", <CopyText key="id" text={connection.id} />],
               [
                 "System",
-                <span key="system">
-                  <Link href={`/connectors/${connection.connector}`}>{connection.connector}</Link>{" "}
-                  {connection.connectorVersion}
-                </span>
+                <Link key="system" href={`/connectors/${connection.connector}`}>
+                  {connection.connector}
+                </Link>
               ],
+              ["Its version", connection.connectorVersion],
               [
                 "Customer",
                 <Link key="customer" href={`/customers/${connection.customerId}`}>

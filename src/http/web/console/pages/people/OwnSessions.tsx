@@ -28,7 +28,7 @@ export const OwnSessions = () => {
               columns={[
                 {
                   name: "Browser",
-                  of: ({ current, userAgent }) => `${userAgent ?? "unknown"}${current ? " (this one)" : ""}`
+                  of: ({ current, userAgent }) => `${browserOf(userAgent)}${current ? " (this one)" : ""}`
                 },
                 { name: "Address", of: ({ ip }) => ip },
                 { name: "Signed in", of: ({ createdAt }) => <Time at={createdAt} /> },
@@ -41,7 +41,7 @@ export const OwnSessions = () => {
                     <Button
                       size="small"
                       kind="danger"
-                      label={`End the session in ${userAgent ?? "an unknown browser"}`}
+                      label={`End: ${browserOf(userAgent)}`}
                       onClick={() => end.run(id)}
                     >
                       End
@@ -55,4 +55,17 @@ export const OwnSessions = () => {
       </Loaded>
     </div>
   )
+}
+
+const browsers = ["Edg", "OPR", "Firefox", "Chrome", "Safari"]
+const systems = ["Windows", "Android", "iPhone", "iPad", "Mac OS", "Linux"]
+
+/** Name and system of a browser, as it tells them. */
+const browserOf = (userAgent: string | null): string => {
+  if (userAgent === null) return "An unknown browser"
+  const named = (names: ReadonlyArray<string>) => names.find((name) => userAgent.includes(name))
+  const [name, system] = [named(browsers), named(systems)]
+  return name === undefined
+    ? userAgent.slice(0, 60)
+    : `${name.replace("Edg", "Edge").replace("OPR", "Opera")}${system === undefined ? "" : ` on ${system}`}`
 }
