@@ -44,6 +44,7 @@ const own: Reasons = {
   "src/runtime/supervisor/NodeProcess.ts": "log lines of nodes, 4 MiB at most",
   "src/runtime/supervisor/Control.ts": "answers of the own supervisor, by a command",
   "src/runtime/postgres/database/Roles.ts": "statements of the service at its start",
+  "src/http/web/console/ui/OwnImage.ts": "the person's browser",
   "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
   "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",
   "src/runtime/postgres/database/Pools.ts":

@@ -23,6 +23,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/computing/workflow/FlowUse.ts"
   ],
   "a runner, within the CPU time of its guest": ["src/runtime/sandbox/runner/"],
+  "the browser of the person who typed or asked for it": ["src/http/web/console/"],
   "text of the program": ["src/http/reference/", "src/http/Documents.ts"]
 }
 
@@ -42,9 +43,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/operation/Operation.ts#operationsOf",
     "src/http/operations/Surfaces.ts#sharedNames",
     "src/runtime/http/DocumentFiles.ts#makeDocumentFiles",
-    "src/runtime/http/Docs.ts#bytesFile",
-    "src/runtime/http/Docs.ts#indexFile",
-    "src/runtime/http/Docs.ts#readBuilt",
+    "src/runtime/http/BuiltFiles.ts#builtList",
+    "src/runtime/http/BuiltFiles.ts#readBuilt",
     "src/runtime/postgres/organisation/Keys.ts#layer",
     "src/runtime/postgres/connection/ConnectionRows.ts#loadSql",
     "src/runtime/postgres/event/EventReads.ts#withoutPayload",
@@ -90,7 +90,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/pipeline/OperationHandlers.ts#decodedPath",
     "src/http/pipeline/NamedCustomer.ts#customersNamedOutsideHeaders",
     "src/http/operations/Workflows.ts#workflowsOperations",
-    "src/runtime/http/Docs.ts#takesGzip"
+    "src/runtime/http/BuiltFiles.ts#takesGzip"
   ],
   "the bodies of all endpoints are measured, in each member": [
     "src/actors/management/connector/ConnectorImport.ts#readImport",

@@ -5,6 +5,7 @@ import "./style/tokens.css"
 import "./style/base.css"
 import "./style/home.css"
 import "./style/runs.css"
+import "./style/editor.css"
 import { App, applyTheme } from "./App.js"
 
 applyTheme()

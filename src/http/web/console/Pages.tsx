@@ -21,6 +21,13 @@ const work: ReadonlyArray<PageEntry> = [
   { path: "/runs", name: "Runs", needs: "executions:read", page: page(() => import("./pages/runs/Runs.js"), "Runs") },
   { path: "/runs/:eid", page: page(() => import("./pages/runs/Run.js"), "Run") },
   {
+    path: "/workflows",
+    name: "Workflows",
+    needs: "workflows:read",
+    page: page(() => import("./pages/workflows/Workflows.js"), "Workflows")
+  },
+  { path: "/workflows/:wid", page: page(() => import("./pages/workflows/Workflow.js"), "Workflow") },
+  {
     path: "/events",
     name: "Events",
     needs: "events:read",

@@ -1,0 +1,22 @@
+/** The text of a draft as the editor shows it. */
+import type { ApiSchemas } from "../../api/Client.js"
+
+type Workflow = ApiSchemas["Workflow"]
+
+/** Steps with their members in one order: the service stores them in another one. */
+export const orderedSpec = (spec: unknown): string => JSON.stringify(sorted(spec), null, 2)
+
+const first = ["name", "type", "description", "connector", "action"]
+const rank = (name: string): string => `${String(first.indexOf(name) < 0 ? 9 : first.indexOf(name))}${name}`
+const sorted = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1))
+      .map(([name, inner]) => [name, sorted(inner)])
+  )
+}
+
+/** Its code, or its steps as JSON. */
+export const draftText = ({ draft: { code, spec } }: Pick<Workflow, "draft">): string => code ?? orderedSpec(spec)
