@@ -74,7 +74,8 @@ const flowSpec = {
   response: { success: { body: { posted: "{{steps.sum.output.posted}}" } } }
 }
 
-const connector = (url: string) => ({
+/** A shop, whose provider is at `url`. */
+export const shopConnector = (url: string) => ({
   svcConnector: 1,
   slug: "shop",
   name: "Shop",
@@ -115,7 +116,7 @@ const connector = (url: string) => ({
 })
 
 /** The provider of the seeded connector: orders, invoices of which each third fails once, and a stock that is always away. */
-const startShop = (): Promise<Provider> => {
+export const startShop = (): Promise<Provider> => {
   let invoices = 0
   return startProvider((request, response) => {
     const url = new URL(request.url, "http://shop")
@@ -146,7 +147,7 @@ export const seed = async (client: Api, { calls = 300 }: { readonly calls?: numb
     if (!expected.includes(answer.status)) throw new Error(`${target}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body?.data
   }
-  await created("/api/v1/connectors", connector(shop.url))
+  await created("/api/v1/connectors", shopConnector(shop.url))
   await created("/api/v1/connectors/shop/publish", {})
   const customers = []
   for (const [name, ref] of [
