@@ -53,6 +53,7 @@ import accounts from "./0051_accounts.js"
 import people from "./0052_people.js"
 import identitiesEnd from "./0053_identities_end.js"
 import readsAndUsedLinks from "./0054_reads_and_used_links.js"
+import waysIn from "./0055_ways_in.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -107,5 +108,6 @@ export const migrations = {
   "0051_accounts": Effect.asVoid(accounts),
   "0052_people": Effect.asVoid(people),
   "0053_identities_end": Effect.asVoid(identitiesEnd),
-  "0054_reads_and_used_links": Effect.asVoid(readsAndUsedLinks)
+  "0054_reads_and_used_links": Effect.asVoid(readsAndUsedLinks),
+  "0055_ways_in": Effect.asVoid(waysIn)
 }

@@ -20,7 +20,7 @@ import { type AnswerHolding, holdAnswers, HeldBytes } from "../ports/HeldBytes.j
 import { MailEgress } from "../ports/delivery/MailEgress.js"
 import { MailServer } from "../ports/delivery/MailServer.js"
 import { Vault, vaultClosed } from "../ports/Vault.js"
-import { sendMail } from "./ServiceMail.js"
+import { sendMail } from "../ServiceMail.js"
 
 /** Bytes of an answer that are read; its body is not used. */
 const maxAnswerBytes = 1024 * 1024

@@ -9,7 +9,7 @@ import { MailEgress } from "../ports/delivery/MailEgress.js"
 import type { OperatorMailServer } from "../ports/delivery/MailServer.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
-import { sendMail } from "./ServiceMail.js"
+import { sendMail } from "../ServiceMail.js"
 
 const tokenLength = 43
 /** The answer of a mail server that took the mail, and of one that will never take it. */

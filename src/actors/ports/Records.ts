@@ -169,6 +169,8 @@ export type Repositories = { readonly [Name in keyof RecordTypes]: Repository<Re
 export interface Tx extends Repositories, Deploying {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
+  /** Whether an invitation may be sent to the address now, which counts it: once an hour, some an hour in the organisation. */
+  readonly takeInviteMail: (address: string) => Effect.Effect<boolean, Unavailable>
   /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */
   readonly usableAddresses: (addresses: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, Unavailable>
   /**

@@ -20,12 +20,14 @@ export const sessionLimits = {
   organisations: 100,
   /** Calls a minute of one person. */
   callsPerMinute: 600,
+  /** Invitations that are sent by mail, an hour and organisation. */
+  inviteMailsPerHour: 100,
   /** Tries to sign in, a minute and address. */
   triesPerMinute: 10
 } as const
 
-/** How a person signed in: with a link that the operator's command line printed. */
-export const SignInMethod = Schema.Literal("link")
+/** How a person signed in: with a link that the operator's command line printed, an invitation, a mail, or at the operator's provider. */
+export const SignInMethod = Schema.Literal("link", "invitation", "email", "oidc")
 export type SignInMethod = typeof SignInMethod.Type
 
 /** A session: its record and view. Its token is known by a hash only. Times are RFC 3339. */

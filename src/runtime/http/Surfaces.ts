@@ -6,6 +6,8 @@ import { incomingBody } from "../../domain/Limits.js"
 import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { make as makeApprovalPages } from "../../http/connect/ApprovalPages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
+import { make as makeInvitationPages } from "../../http/connect/InvitationPages.js"
+import { makeSignInFrame } from "../../http/connect/SignInFrame.js"
 import { make as makeSignInPages } from "../../http/connect/SignInPages.js"
 import { calledWorkflow } from "../../http/execution/CalledWorkflow.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
@@ -48,7 +50,9 @@ export const layer = Layer.effect(
     const { isLink, limitedPage, organisationOfLink, pageAt } = yield* makeConnectPages
     const mailPageAt = yield* makeMailPages
     const approvalPageAt = yield* makeApprovalPages
-    const signInPageAt = yield* makeSignInPages(pipeline.addressOf)
+    const signInFrame = yield* makeSignInFrame(pipeline.addressOf)
+    const signInPageAt = yield* makeSignInPages(signInFrame)
+    const invitationPageAt = yield* makeInvitationPages(signInFrame)
     const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
@@ -114,7 +118,11 @@ export const layer = Layer.effect(
       handle: (request) =>
         request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
       connectPage: (request) =>
-        pageAt(request) ?? mailPageAt(request) ?? approvalPageAt(request) ?? signInPageAt(request),
+        pageAt(request) ??
+        mailPageAt(request) ??
+        approvalPageAt(request) ??
+        signInPageAt(request) ??
+        invitationPageAt(request),
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,

@@ -96,6 +96,7 @@ import * as InstallationReads from "../postgres/organisation/InstallationReads.j
 import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/organisation/Keys.js"
 import * as Sessions from "../postgres/access/Sessions.js"
+import * as Invitations from "../postgres/access/Invitations.js"
 import * as SignIns from "../postgres/access/SignIns.js"
 import * as KeyValues from "../postgres/run/KeyValues.js"
 import * as Maintenance from "../postgres/database/Maintenance.js"
@@ -200,6 +201,7 @@ const stores = Layer.mergeAll(
   Keys.layer,
   Sessions.layer,
   SignIns.layer,
+  Invitations.layer,
   Connectors.layer,
   ConnectionStore.layer,
   ConnectionSweeps.layer,

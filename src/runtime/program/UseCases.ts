@@ -4,6 +4,8 @@ import { AuditLog } from "../../actors/management/AuditLog.js"
 import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
 import { OwnSessions } from "../../actors/management/access/OwnSessions.js"
+import { InvitationAcceptance } from "../../actors/management/access/InvitationAcceptance.js"
+import { SignInMails } from "../../actors/management/access/SignInMails.js"
 import { SignIn } from "../../actors/management/access/SignIn.js"
 import { Roles } from "../../actors/management/access/Roles.js"
 import { Secrets } from "../../actors/management/access/Secrets.js"
@@ -54,6 +56,7 @@ export const useCases = Layer.mergeAll(
   ApiKeys.Default,
   OwnSessions.Default,
   SignIn.Default,
+  InvitationAcceptance.Default,
   Approvals.Default,
   LinkedApprovals.Default,
   AuditLog.Default,
@@ -88,6 +91,7 @@ export const useCases = Layer.mergeAll(
   WorkflowVersions.Default,
   Workspaces.Default
 ).pipe(
+  Layer.provide(SignInMails.Default),
   Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)),
   Layer.provideMerge(ExecutionControl.Default),
   Layer.provideMerge(StepTests.Default),

@@ -9,6 +9,7 @@ import { parseUrl } from "../../../src/domain/Url.js"
 import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
 import { makeSessionCookie } from "../../../src/http/auth/SessionCookie.js"
 import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
+import { nextOf, safeNext } from "../../../src/http/connect/SignInFrame.js"
 import { displayedValues, type Field, readEntries } from "../../../src/http/connect/Form.js"
 import { canEscape, buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
 import { github } from "../../../src/domain/connectors/github/GitHub.js"
@@ -83,6 +84,21 @@ export const headerParsers: ReadonlyArray<Parser> = [
     headerBytes,
     (cookie: string) => makeSessionCookie("https://svc.example").tokenOf({ headers: { cookie } }),
     { semicolons: repeated(";"), spaces: repeated(" "), names: repeated("__Host-svc_session;") }
+  ),
+  parser(
+    ["src/http/connect/SignInFrame.ts#nextOf", "src/http/connect/SignInFrame.ts#safeNext"],
+    headerBytes,
+    (query: string) => [
+      nextOf(`/login?${query}`),
+      nextOf(`/login?next=/console/${query}`),
+      safeNext(`/console/${query}`)
+    ],
+    {
+      ampersands: repeated("&"),
+      "names without an end": repeated("next="),
+      escapes: repeated("%2F"),
+      dots: repeated("../")
+    }
   ),
   parser(
     "src/http/connect/BrowserCookie.ts#isSameBrowser",

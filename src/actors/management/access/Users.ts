@@ -19,6 +19,7 @@ import {
 import { toSet } from "../../../domain/access/Permission.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
+import { Origin } from "../../ports/Origin.js"
 import type { Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import { type Principal, reaches } from "../Caller.js"
@@ -27,7 +28,10 @@ import { listQuery, Pages } from "../Pages.js"
 import { findReached } from "../ReachedRecord.js"
 import { pickChanges } from "../ReadOnly.js"
 import { currentTimestamp } from "../Timestamp.js"
+import { inviteHash } from "./InvitationAcceptance.js"
 import { findRole, lockPeople } from "./Roles.js"
+import { SignInMails } from "./SignInMails.js"
+import { signInTokenLength } from "./SignInAttempts.js"
 
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
@@ -35,12 +39,28 @@ export interface Invitation {
   readonly token: Redacted.Redacted
   /** RFC 3339. */
   readonly expiresAt: string
+  /** Whether it is also sent by mail. */
+  readonly mailed: boolean
 }
+
+/** The path of the page on which an invitation is accepted; its token is in the fragment. */
+export const invitePath = "/invite"
+
+interface InvitedPerson {
+  readonly email: string
+  readonly invitation: Invitation
+}
+
+const mailText = (link: string, origin: string): string =>
+  `You are invited to ${origin}. Open this link within 7 days, and accept:
+
+${link}
+
+It works once. If you do not expect an invitation, do nothing.
+`
 
 export const UserList = listQuery({ status: Schema.optional(UserStatus) })
 type UserList = typeof UserList.Type
-
-const inviteLength = 43
 
 /** Checks the customers that a request names; unknown and unreachable ones are refused alike. */
 const checkCustomers = (tx: Tx, caller: Principal, ids: ReadonlyArray<string>) =>
@@ -97,17 +117,36 @@ const make = Effect.gen(function* () {
   const pages = yield* Pages
   const identifiers = yield* Identifiers
   const digests = yield* Digests
+  const mails = yield* SignInMails
+  const origin = yield* Origin
 
   /** A token, its hash, and when it expires. */
   const makeInvitation = Effect.map(DateTime.now, (now) => {
-    const token = identifiers.token(inviteLength)
+    const token = identifiers.token(signInTokenLength)
     return {
       token: Redacted.make(token),
-      hash: digests.keyHash(`invite|${token}`),
+      hash: inviteHash(digests, token),
       expiresAt: DateTime.formatIso(DateTime.addDuration(now, inviteLifetime)),
       now: DateTime.formatIso(now)
     }
   })
+
+  /** Whether a mail is to be sent, of which there are some an hour. */
+  const takeMail = (tx: Tx, { email }: User) => (mails.isConfigured ? tx.takeInviteMail(email) : Effect.succeed(false))
+
+  /** Sends the mail of an invitation that was made. */
+  const send = (context: CallContext, { email, invitation }: InvitedPerson) =>
+    Effect.as(
+      invitation.mailed
+        ? mails.send({
+            organisationId: context.caller.organisationId,
+            to: email,
+            subject: "You are invited",
+            text: mailText(`${origin}${invitePath}#token=${Redacted.value(invitation.token)}`, origin)
+          })
+        : Effect.void,
+      invitation
+    )
 
   const invite = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: InviteUser) {
     yield* lockPeople(tx)
@@ -123,7 +162,9 @@ const make = Effect.gen(function* () {
       now
     )
     yield* tx.users.insert(user)
-    return { value: { userId: user.id, token, expiresAt }, resource: resourceOf(user), after: User.show(user) }
+    const mailed = yield* takeMail(tx, user)
+    const invitation: Invitation = { userId: user.id, token, expiresAt, mailed }
+    return { value: { email: user.email, invitation }, resource: resourceOf(user), after: User.show(user) }
   })
 
   const inviteAgain = (context: CallContext, id: string) =>
@@ -137,8 +178,10 @@ const make = Effect.gen(function* () {
       const { expiresAt, hash, now, token } = yield* makeInvitation
       const after = invitedAgain(before, hash, expiresAt, now)
       yield* tx.users.update(after)
+      const mailed = yield* takeMail(tx, after)
+      const invitation: Invitation = { userId: after.id, token, expiresAt, mailed }
       return {
-        value: { userId: after.id, token, expiresAt },
+        value: { email: after.email, invitation },
         resource: resourceOf(after),
         before: User.show(before),
         after: User.show(after)
@@ -185,9 +228,14 @@ const make = Effect.gen(function* () {
         )
       ),
     /** Fails if the role or the customers exceed the caller's own. */
-    invite: (context: CallContext, input: InviteUser) => change(context, (tx) => invite(tx, context.caller, input)),
+    invite: (context: CallContext, input: InviteUser) =>
+      Effect.flatMap(
+        change(context, (tx) => invite(tx, context.caller, input)),
+        (made) => send(context, made)
+      ),
     /** Makes a new link, and the one before invalid. */
-    inviteAgain,
+    inviteAgain: (context: CallContext, id: string) =>
+      Effect.flatMap(inviteAgain(context, id), (made) => send(context, made)),
     /** Holds on every node within a second. Fails for whoever may do more than the caller, and for the last owner. */
     update,
     /** As `update`. What the person has made stays. */

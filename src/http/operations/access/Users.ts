@@ -8,13 +8,9 @@ import { Time } from "../../Shapes.js"
 import { listParams } from "../../../actors/management/Pages.js"
 import { putPayload, strictPayload } from "../../PayloadSchema.js"
 import { Roles } from "../../../actors/management/access/Roles.js"
-import { UserList, type Invitation, Users } from "../../../actors/management/access/Users.js"
+import { type Invitation, invitePath, UserList, Users } from "../../../actors/management/access/Users.js"
 import { Origin } from "../../../actors/ports/Origin.js"
 import { empty, newRecord, page, record } from "../../operation/Output.js"
-
-/** The limits of an invitation in this release, which has no page for it. */
-const invitationNotice =
-  "the person is listed with the role; this link opens no page yet: whoever runs the service signs the person in, with svc console --email"
 
 /** The answer to an invitation, the only one that has its link. */
 const Invitation = Schema.Struct({
@@ -22,19 +18,19 @@ const Invitation = Schema.Struct({
   status: Schema.Literal("invited"),
   inviteUrl: Schema.String,
   expiresAt: Time,
-  canSignIn: Schema.Literal(false).annotations({ description: "whether people can sign in with the link" }),
-  notice: Schema.String.annotations({ description: "the limits of the invitation in this release" })
+  mailed: Schema.Boolean.annotations({
+    description: "whether the link is also sent to the address; otherwise it is passed on by hand"
+  })
 }).annotations({ identifier: "Invitation" })
 
 const invitationView =
   (origin: string) =>
-  ({ expiresAt, token, userId }: Invitation) => ({
+  ({ expiresAt, mailed, token, userId }: Invitation) => ({
     userId,
     status: "invited" as const,
-    inviteUrl: `${origin}/invite/${Redacted.value(token)}`,
+    inviteUrl: `${origin}${invitePath}#token=${Redacted.value(token)}`,
     expiresAt,
-    canSignIn: false as const,
-    notice: invitationNotice
+    mailed
   })
 
 const ofUsers = operationsOf({ with: Users, resource: "user", sharing: "hidden", scoped: closedToNarrowedKeys })
@@ -69,7 +65,8 @@ export const usersOperations = [
   ofInvitations({
     name: "users.invite",
     summary: "Invite a person",
-    description: "Lists a person with a role. `notice` says what the invitation can do now.",
+    description:
+      "Lists a person with a role, who signs in with the link of the answer: once, within 7 days. With `SVC_SMTP_URL` it is also sent to the address, once an hour for an address and 100 times for an organisation.",
     answers: { 201: "The invitation. Its link is shown in this answer only." },
     example: { email: "ada@example.com", role: "developer", name: "Ada Lovelace" },
     route: "POST /api/v1/users/invite",

@@ -1,47 +1,33 @@
 /** The port `SignIns`. As the writer's role: links, identities and sessions belong to no organisation. */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Clock, Duration, Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import {
   type FailedSignIn,
   type NewSession,
   type SignInLink,
   type SignInOutcome,
-  SignIns
+  SignIns,
+  unknownSignIn
 } from "../../../actors/ports/access/SignIns.js"
-import { actorOf } from "../../../domain/access/Caller.js"
-import { openedSession, sessionLimits } from "../../../domain/access/Session.js"
+import { sessionLimits } from "../../../domain/access/Session.js"
 import type { AuditEntry } from "../../../domain/audit/Audit.js"
-import type { Unavailable } from "../../../domain/Failure.js"
-import { IdentityId, OrganisationId, RoleId, type SessionId, UserId } from "../../../domain/Ids.js"
-import { AuditRows } from "../AuditRow.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
-import { WriterSql } from "../database/Pools.js"
+import { OrganisationId, RoleId, type SessionId, type UserId } from "../../../domain/Ids.js"
 import type { Sql } from "../database/Sql.js"
 import { rowDecoder } from "../record/Table.js"
+import { decodePerson, makeSessionOpening, type Person, personColumns } from "./SessionOpening.js"
 
 /** The person of an owner's link before there is an owner. */
 const firstOwner = { email: "owner@localhost", name: "Owner" }
-
-/** Expired rows that one sign-in removes. */
-const mostRemoved = 1_000
 
 const decodeLink = rowDecoder("sign_in_links", {
   organisationId: OrganisationId,
   email: Schema.NullOr(Schema.String),
   isUsed: Schema.Boolean
 })
-/** A link that does not sign in, without the parts that say why. */
+/** A link without its hash. */
 type KnownLink = Omit<SignInLink, "hash">
-const decodePerson = rowDecoder("users", {
-  id: UserId,
-  email: Schema.String,
-  name: Schema.NullOr(Schema.String),
-  identityId: Schema.NullOr(IdentityId)
-})
-type Person = ReturnType<typeof decodePerson>
-const decodeRole = rowDecoder("roles", { id: RoleId })
 
-const personColumns = `u.id, u.email, u.name, u.identity_id AS "identityId"`
+const decodeRole = rowDecoder("roles", { id: RoleId })
 
 const personSql = `SELECT ${personColumns} FROM users u
   WHERE u.org = $1 AND lower(u.email) = lower($2) AND u.status <> 'disabled'`
@@ -76,8 +62,7 @@ export const findPerson = (sql: Sql, email: string | null): Effect.Effect<Organi
 export const layer = Layer.effect(
   SignIns,
   Effect.gen(function* () {
-    const sql = yield* WriterSql
-    const audit = yield* AuditRows
+    const { activate, audit, inTransaction, makeIdentity, openSession, sql } = yield* makeSessionOpening
 
     /** The owner that the first link makes. */
     const makeOwner = Effect.fnUntraced(function* (organisationId: OrganisationId, userId: UserId, email: string) {
@@ -86,10 +71,10 @@ export const layer = Layer.effect(
       const name = email === firstOwner.email ? firstOwner.name : null
       yield* sql`INSERT INTO users (id, org, email, name, role_id, status)
         VALUES (${userId}, ${organisationId}, ${email}, ${name}, ${decodeRole(role).id}, 'active')`
-      return { id: userId, email, name, identityId: null } satisfies Person
+      return { id: userId, organisationId, email, name, identityId: null } satisfies Person
     })
 
-    /** The person of a link, and the owner of its organisation. */
+    /** The person of a link, and whether its organisation has an owner. */
     const findNamed = Effect.fnUntraced(function* ({ email, organisationId }: KnownLink) {
       const [owner] = yield* sql.unsafe(ownerSql, [organisationId])
       const [named] = email === null ? [owner] : yield* sql.unsafe(personSql, [organisationId, email])
@@ -104,78 +89,40 @@ export const layer = Layer.effect(
       return person ?? (hasOwner ? undefined : yield* makeOwner(organisationId, userId, email ?? firstOwner.email))
     })
 
-    const refusalOf = Effect.fnUntraced(function* (link: KnownLink, reason: FailedSignIn["reason"]) {
+    const refuse = Effect.fnUntraced(function* (link: KnownLink, reason: FailedSignIn["reason"]) {
       const { person } = yield* findNamed(link)
       const name = person?.name ?? person?.email ?? link.email ?? firstOwner.name
-      const failed = { organisationId: link.organisationId, person: { id: person?.id ?? null, name }, reason }
+      const failed = [{ organisationId: link.organisationId, person: { id: person?.id ?? null, name }, reason }]
       return { _tag: "Refused", failed } satisfies SignInOutcome
     })
 
-    /** The identity of the person, who has none before the first sign-in. */
-    const identityOf = Effect.fnUntraced(function* ({ email, id, identityId }: Person, fresh: IdentityId) {
-      if (identityId === null) yield* sql`INSERT INTO identities (id, email) VALUES (${fresh}, ${email})`
-      yield* sql`UPDATE users SET identity_id = ${identityId ?? fresh}, status = 'active', invite_hash = NULL,
-          invite_expires_at = NULL, version = version + 1, updated_at = now()
-        WHERE id = ${id} AND (identity_id IS NULL OR status <> 'active')`
-      return identityId ?? fresh
-    })
-
-    const openSession = Effect.fnUntraced(function* (identityId: IdentityId, { browser, hash, id }: NewSession) {
-      const session = openedSession(id, identityId, "link", browser, yield* Clock.currentTimeMillis)
-      const { createdAt, expiresAt, ip, lastSeenAt, method, userAgent } = session
-      yield* sql`DELETE FROM sessions WHERE id IN
-        (SELECT id FROM sessions WHERE expires_at < now() ORDER BY expires_at LIMIT ${mostRemoved})`
-      yield* sql`DELETE FROM sessions WHERE id IN
-        (SELECT id FROM sessions WHERE identity_id = ${identityId} ORDER BY id DESC OFFSET ${sessionLimits.ofIdentity - 1})`
-      yield* sql`INSERT INTO sessions (id, token_hash, identity_id, method, ip, user_agent, created_at, last_seen_at, expires_at)
-        VALUES (${id}, ${hash}, ${identityId}, ${method}, ${ip}, ${userAgent}, ${createdAt}, ${lastSeenAt}, ${expiresAt})`
-      return session
-    })
-
     const linkColumns = sql.literal('org AS "organisationId", email, used_at IS NOT NULL AS "isUsed"')
-    const endedLink = (hash: string) => sql`SELECT ${linkColumns} FROM sign_in_links WHERE token_hash = ${hash}`
+    const findEnded = (hash: string) => sql`SELECT ${linkColumns} FROM sign_in_links WHERE token_hash = ${hash}`
 
     const signIn = Effect.fnUntraced(function* (linkHash: string, session: NewSession) {
       const [taken] = yield* sql`UPDATE sign_in_links SET used_at = now()
         WHERE token_hash = ${linkHash} AND used_at IS NULL AND expires_at > now() RETURNING ${linkColumns}`
-      const [row] = taken === undefined ? yield* endedLink(linkHash) : [taken]
-      if (row === undefined) return { _tag: "Refused" } satisfies SignInOutcome
+      const [row] = taken === undefined ? yield* findEnded(linkHash) : [taken]
+      if (row === undefined) return unknownSignIn
       const { isUsed, ...link } = decodeLink(row)
-      if (taken === undefined) return yield* refusalOf(link, isUsed ? "LINK_USED" : "LINK_EXPIRED")
+      if (taken === undefined) return yield* refuse(link, isUsed ? "LINK_USED" : "LINK_EXPIRED")
       const person = yield* personOf(link, session)
-      if (person === undefined) return yield* refusalOf(link, "NO_PERSON")
-      const { createdAt } = yield* openSession(yield* identityOf(person, session.identityId), session)
-      const name = person.name ?? person.email
-      const entry: AuditEntry = {
-        id: session.auditId,
-        organisationId: link.organisationId,
-        at: createdAt,
-        actor: actorOf({ kind: "person", id: person.id, name, ...session.browser }),
-        action: "auth.login",
-        resource: { type: "session", id: session.id, name: null },
-        customerId: null,
-        outcome: "success",
-        requestId: null,
-        changes: [{ path: "method", before: null, after: "link" }],
-        count: 1
-      }
-      yield* audit.write(sql, [entry])
-      return { _tag: "SignedIn", userId: person.id } satisfies SignInOutcome
+      if (person === undefined) return yield* refuse(link, "NO_PERSON")
+      const identityId = person.identityId ?? session.identityId
+      if (person.identityId === null) yield* makeIdentity(identityId, person.email)
+      yield* activate(person, identityId)
+      yield* openSession(identityId, "link", session)
+      return { _tag: "SignedIn" } satisfies SignInOutcome
     })
 
-    const signOut = Effect.fnUntraced(function* (id: SessionId, entry: AuditEntry) {
+    const signOut = Effect.fnUntraced(function* (id: SessionId, entries: ReadonlyArray<AuditEntry>) {
       const ended = yield* sql`DELETE FROM sessions WHERE id = ${id} RETURNING id`
-      if (ended.length > 0) yield* audit.write(sql, [entry])
+      if (ended.length > 0) yield* audit.write(sql, entries)
     })
-
-    const inTransaction = <A>(body: Effect.Effect<A, SqlError | Unavailable>) =>
-      Effect.mapError(sql.withTransaction(body), (error) =>
-        error._tag === "Unavailable" ? error : databaseUnavailable(error)
-      )
 
     return SignIns.of({
       open: (linkHash, session) => inTransaction(signIn(linkHash, session)),
-      close: (id, entry) => inTransaction(signOut(id, entry))
+      close: (id, entries) => inTransaction(signOut(id, entries))
     })
   })
 )

@@ -28,6 +28,7 @@ import { makeDeploying } from "../workflow/Deploying.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
 import { makeTeams } from "./Teams.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { sessionLimits } from "../../../domain/access/Session.js"
 import { AnsweredTime } from "../../../domain/Time.js"
 import { countOf, rowDecoder, type Table } from "./Table.js"
 
@@ -54,6 +55,22 @@ const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerI
     Effect.catchAll(readError)
   )
 }
+
+const lastHour = "at > now() - interval '1 hour'"
+
+/** Those who are invited at once are counted one after the other, under the lock of people. */
+const takeInviteMail = (sql: Sql, address: string) =>
+  sql`DELETE FROM invite_mails WHERE NOT (${sql.literal(lastHour)})`.pipe(
+    Effect.zipRight(
+      sql`INSERT INTO invite_mails (org, address, at)
+        SELECT current_setting('svc.org'), lower(${address}), now()
+        WHERE NOT EXISTS (SELECT FROM invite_mails WHERE address = lower(${address}) AND ${sql.literal(lastHour)})
+          AND (SELECT count(*) FROM invite_mails WHERE ${sql.literal(lastHour)}) < ${sessionLimits.inviteMailsPerHour}
+        RETURNING 1`
+    ),
+    Effect.map((rows) => rows.length > 0),
+    Effect.catchAll(readError)
+  )
 
 const decodeAddress = rowDecoder("mail_addresses", { address: Schema.String })
 const decodeResent = rowDecoder("deliveries", { queued: Schema.Number, lastAt: Schema.NullOr(AnsweredTime) })
@@ -125,6 +142,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   // Each repository is of its table's record, which a mapping over the tables cannot say.
   ...(Record.map(tables as {}, (table: Table<unknown>) => makeRepository(sql, table)) as unknown as Repositories),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
+  takeInviteMail: (address) => takeInviteMail(sql, address),
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
   countOfAccount: (stock) => countOfAccount(sql, stock),
   within: within(sql),

@@ -1,10 +1,10 @@
 /** Sends a mail over the operator's server. Attempts with the same `key` have the same Message-ID. */
 import { type Effect, Redacted } from "effect"
-import { deliveryTimeout } from "../../domain/delivery/Delivery.js"
-import type { OrganisationId } from "../../domain/Ids.js"
-import type { EgressFailure, EgressResponse } from "../ports/Egress.js"
-import type { MailEgress } from "../ports/delivery/MailEgress.js"
-import type { OperatorMailServer } from "../ports/delivery/MailServer.js"
+import { deliveryTimeout } from "../domain/delivery/Delivery.js"
+import type { OrganisationId } from "../domain/Ids.js"
+import type { EgressFailure, EgressResponse } from "./ports/Egress.js"
+import type { MailEgress } from "./ports/delivery/MailEgress.js"
+import type { OperatorMailServer } from "./ports/delivery/MailServer.js"
 
 export interface ServiceMail {
   readonly organisationId: OrganisationId
@@ -14,6 +14,7 @@ export interface ServiceMail {
   readonly text: string
 }
 
+/** Sends the mail, and returns the answer of the mail server. */
 export const sendMail = (
   mail: MailEgress["Type"],
   { from, login, security, url }: OperatorMailServer,
