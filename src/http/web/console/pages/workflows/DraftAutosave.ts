@@ -4,7 +4,7 @@
  * texts are shown, and the person chooses.
  */
 import { ApiError, type ApiSchemas } from "../../api/Client.js"
-import { draftText } from "./draftText.js"
+import { bodyOfText, draftText, isTextOf } from "./draftText.js"
 import type { KeptTexts } from "./KeptTexts.js"
 
 type Workflow = ApiSchemas["Workflow"]
@@ -67,6 +67,8 @@ export class DraftAutosave {
   private savedText: string
   private version: number
   private hash: string
+  /** The text of a save without an answer, which may have arrived. */
+  private sentText: string | undefined
   private failures = 0
   private timer: ReturnType<typeof setTimeout> | undefined
   private keepTimer: ReturnType<typeof setTimeout> | undefined
@@ -228,6 +230,8 @@ export class DraftAutosave {
     } catch (cause) {
       if (!(cause instanceof ApiError) || !isMismatch(cause)) throw cause
       const now = await this.service.read()
+      // A save whose answer was lost is no change of somebody else.
+      if (this.sentText !== undefined && isTextOf(this.sentText, now)) this.accept(now, this.sentText)
       if (now.draft.contentHash !== this.hash) throw new DraftChanged(now)
       this.version = now.version
       return await change(now.version)
@@ -246,7 +250,11 @@ export class DraftAutosave {
     if (body instanceof Error) return this.set({ status: { kind: "unreadable", message: body.message } })
     this.set({ status: { kind: "saving" } })
     try {
-      const saved = await this.withCurrentVersion((version) => this.service.save(body, version))
+      const saved = await this.withCurrentVersion((version) => {
+        const saved = this.service.save(body, version)
+        this.sentText = text
+        return saved
+      })
       this.accept(saved, text)
       this.failures = 0
       // Typed meanwhile: its own timer saves it.
@@ -266,14 +274,5 @@ export class DraftAutosave {
     const wait = retryMillis[Math.min(this.failures, retryMillis.length - 1)] ?? pauseMillis
     this.failures += 1
     this.schedule(wait)
-  }
-}
-
-const bodyOfText = (form: Workflow["form"], text: string) => {
-  if (form === "code") return { code: text }
-  try {
-    return { spec: JSON.parse(text) as unknown }
-  } catch (cause) {
-    return cause instanceof Error ? cause : new Error(String(cause))
   }
 }

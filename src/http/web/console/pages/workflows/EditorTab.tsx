@@ -8,6 +8,7 @@ import { Button } from "../../ui/Button.js"
 import { Editor } from "../../ui/Editor.js"
 import { Problem } from "../../ui/States.js"
 import { Time } from "../../ui/Time.js"
+import { isTextOf } from "./draftText.js"
 import { ConflictNotice, LostTextNotice, NewerNotice } from "./DraftNotices.js"
 import { forgetText, type KeptText, lostTexts } from "./KeptTexts.js"
 import type { OpenDraft } from "./useDraft.js"
@@ -74,8 +75,15 @@ export const EditorTab = ({
   const me = useMe()
   const [lost, setLost] = useState<ReadonlyArray<KeptText>>([])
   useEffect(() => {
-    void lostTexts(`${me.organisation.id}.${me.id}`, workflow.id).then(setLost)
-  }, [me.id, me.organisation.id, workflow.id])
+    void lostTexts(`${me.organisation.id}.${me.id}`, workflow.id).then((found) => {
+      // What the service has was saved as its tab was closed.
+      const [saved, unsaved] = [true, false].map((isSaved) =>
+        found.filter((one) => isTextOf(one.text, autosave.snapshot().workflow) === isSaved)
+      )
+      saved?.forEach(forgetText)
+      setLost(unsaved ?? [])
+    })
+  }, [autosave, me.id, me.organisation.id, workflow.id])
   const forget = (one: KeptText) => {
     forgetText(one)
     setLost((before) => before.filter(({ key }) => key !== one.key))

@@ -20,3 +20,20 @@ const sorted = (value: unknown): unknown => {
 
 /** Its code, or its steps as JSON. */
 export const draftText = ({ draft: { code, spec } }: Pick<Workflow, "draft">): string => code ?? orderedSpec(spec)
+
+/** Whether a draft is this text; steps are stored with their members in another order. */
+export const isTextOf = (text: string, workflow: Workflow): boolean => {
+  const body = bodyOfText(workflow.form, text)
+  if (body instanceof Error) return false
+  return draftText(workflow) === ("code" in body ? body.code : orderedSpec(body.spec))
+}
+
+/** What saves the text; or why it is no JSON. */
+export const bodyOfText = (form: Workflow["form"], text: string) => {
+  if (form === "code") return { code: text }
+  try {
+    return { spec: JSON.parse(text) as unknown }
+  } catch (cause) {
+    return cause instanceof Error ? cause : new Error(String(cause))
+  }
+}
