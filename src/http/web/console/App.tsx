@@ -5,12 +5,12 @@ import { Link, Route, Router, Switch, useLocation } from "wouter"
 import { ApiError, chosenOrganisation } from "./api/Client.js"
 import { useRead } from "./api/Reads.js"
 import { may, type SignedInPerson, SessionProvider, useMe } from "./api/Session.js"
-import { pages } from "./Pages.js"
+import { type PageRoute, routes, sections } from "./Pages.js"
 import { Button } from "./ui/Button.js"
 import { Select } from "./ui/Field.js"
 import { Page } from "./ui/Page.js"
 import { Search } from "./ui/Search.js"
-import { Empty, Loading, Problem } from "./ui/States.js"
+import { Empty, Forbidden, Loading, Problem } from "./ui/States.js"
 import { ToastProvider } from "./ui/Toasts.js"
 
 /** Refusals do not change by asking again. */
@@ -91,9 +91,9 @@ const Frame = () => {
         <Failures key={path}>
           <Suspense fallback={<Loading what="the page" />}>
             <Switch>
-              {pages.map(({ page: Shown, path }) => (
-                <Route key={path} path={path}>
-                  <Shown />
+              {routes.map((route) => (
+                <Route key={route.path} path={route.path}>
+                  <Routed {...route} />
                 </Route>
               ))}
               <Route>
@@ -108,6 +108,18 @@ const Frame = () => {
         </Failures>
       </div>
     </>
+  )
+}
+
+/** The page, or what it takes: nothing is asked that the role cannot read. */
+const Routed = ({ name, needs, page: Shown }: PageRoute) => {
+  const me = useMe()
+  return needs === undefined || may(me, needs) ? (
+    <Shown />
+  ) : (
+    <Page title={name}>
+      <Forbidden permission={needs} />
+    </Page>
   )
 }
 
@@ -132,7 +144,7 @@ const Navigation = () => {
   return (
     <nav aria-label="Pages" className="stack">
       {groups.map((group) => {
-        const own = pages.filter((page) => page.group === group && page.name !== undefined)
+        const own = sections.filter((section) => section.group === group)
         return own.length === 0 ? null : (
           <div key={group}>
             <h2>{group}</h2>

@@ -1,129 +1,153 @@
 /** The pages of the console: their addresses, their place in the navigation, and the code that each loads when it is opened. */
 import { type ComponentType, lazy } from "react"
 
-export interface PageEntry {
+/** Pages of one kind of record. */
+export interface Section {
+  readonly group: "Work" | "Connect" | "Manage" | "Account"
+  readonly name: string
   /** Below `/console`. */
   readonly path: string
-  readonly page: ComponentType
-  /** Its name and group in the navigation; pages of one record have none. */
-  readonly name?: string
-  readonly group?: "Work" | "Connect" | "Manage" | "Account"
-  /** The permission without which the navigation shows it as closed. */
+  /** The permission without which its pages show only what they take; absent: they are for all. */
   readonly needs?: string
+  readonly page: ComponentType
+  /** The page of one record, and the name of its id in the address. */
+  readonly record?: readonly [id: string, page: ComponentType]
 }
 
 /** A page whose code is loaded when it is first shown. */
 const page = <Name extends string>(load: () => Promise<{ readonly [name in Name]: ComponentType }>, name: Name) =>
   lazy(async () => ({ default: (await load())[name] }))
 
-const work: ReadonlyArray<PageEntry> = [
-  { path: "/", name: "Home", page: page(() => import("./pages/home/Home.js"), "Home") },
-  { path: "/runs", name: "Runs", needs: "executions:read", page: page(() => import("./pages/runs/Runs.js"), "Runs") },
-  { path: "/runs/:eid", page: page(() => import("./pages/runs/Run.js"), "Run") },
+export const sections: ReadonlyArray<Section> = [
+  { group: "Work", name: "Home", path: "/", page: page(() => import("./pages/home/Home.js"), "Home") },
   {
-    path: "/workflows",
+    group: "Work",
+    name: "Runs",
+    path: "/runs",
+    needs: "executions:read",
+    page: page(() => import("./pages/runs/Runs.js"), "Runs"),
+    record: ["eid", page(() => import("./pages/runs/Run.js"), "Run")]
+  },
+  {
+    group: "Work",
     name: "Workflows",
+    path: "/workflows",
     needs: "workflows:read",
-    page: page(() => import("./pages/workflows/Workflows.js"), "Workflows")
+    page: page(() => import("./pages/workflows/Workflows.js"), "Workflows"),
+    record: ["wid", page(() => import("./pages/workflows/Workflow.js"), "Workflow")]
   },
-  { path: "/workflows/:wid", page: page(() => import("./pages/workflows/Workflow.js"), "Workflow") },
   {
-    path: "/events",
+    group: "Work",
     name: "Events",
+    path: "/events",
     needs: "events:read",
-    page: page(() => import("./pages/events/Events.js"), "Events")
+    page: page(() => import("./pages/events/Events.js"), "Events"),
+    record: ["evt", page(() => import("./pages/events/Event.js"), "Event")]
   },
-  { path: "/events/:evt", page: page(() => import("./pages/events/Event.js"), "Event") },
   {
-    path: "/dead-letters",
+    group: "Work",
     name: "Dead letters",
+    path: "/dead-letters",
     needs: "events:read",
-    page: page(() => import("./pages/deadLetters/DeadLetters.js"), "DeadLetters")
+    page: page(() => import("./pages/deadLetters/DeadLetters.js"), "DeadLetters"),
+    record: ["dlq", page(() => import("./pages/deadLetters/DeadLetter.js"), "DeadLetter")]
   },
-  { path: "/dead-letters/:dlq", page: page(() => import("./pages/deadLetters/DeadLetter.js"), "DeadLetter") },
   {
-    path: "/approvals",
+    group: "Work",
     name: "Approvals",
+    path: "/approvals",
     needs: "executions:read",
     page: page(() => import("./pages/approvals/Approvals.js"), "Approvals")
   },
   {
-    path: "/notifications",
+    group: "Work",
     name: "Notifications",
+    path: "/notifications",
     page: page(() => import("./pages/notifications/Notifications.js"), "Notifications")
-  }
-]
-
-const connect: ReadonlyArray<PageEntry> = [
+  },
   {
-    path: "/customers",
+    group: "Connect",
     name: "Customers",
+    path: "/customers",
     needs: "users:read",
-    page: page(() => import("./pages/customers/Customers.js"), "Customers")
+    page: page(() => import("./pages/customers/Customers.js"), "Customers"),
+    record: ["cid", page(() => import("./pages/customers/Customer.js"), "Customer")]
   },
-  { path: "/customers/:cid", page: page(() => import("./pages/customers/Customer.js"), "Customer") },
   {
-    path: "/connections",
+    group: "Connect",
     name: "Connections",
+    path: "/connections",
     needs: "connections:read",
-    page: page(() => import("./pages/connections/Connections.js"), "Connections")
+    page: page(() => import("./pages/connections/Connections.js"), "Connections"),
+    record: ["conn", page(() => import("./pages/connections/Connection.js"), "Connection")]
   },
-  { path: "/connections/:conn", page: page(() => import("./pages/connections/Connection.js"), "Connection") },
   {
-    path: "/connectors",
+    group: "Connect",
     name: "Connectors",
+    path: "/connectors",
     needs: "connectors:read",
-    page: page(() => import("./pages/connectors/Connectors.js"), "Connectors")
+    page: page(() => import("./pages/connectors/Connectors.js"), "Connectors"),
+    record: ["ctr", page(() => import("./pages/connectors/Connector.js"), "Connector")]
   },
-  { path: "/connectors/:ctr", page: page(() => import("./pages/connectors/Connector.js"), "Connector") }
-]
-
-const manage: ReadonlyArray<PageEntry> = [
   {
-    path: "/secrets",
+    group: "Manage",
     name: "Secrets",
-    needs: "secrets:write",
+    path: "/secrets",
+    needs: "secrets:read or secrets:write",
     page: page(() => import("./pages/secrets/Secrets.js"), "Secrets")
   },
   {
-    path: "/configuration",
+    group: "Manage",
     name: "Configuration",
+    path: "/configuration",
     needs: "settings:read",
     page: page(() => import("./pages/configuration/Configuration.js"), "Configuration")
   },
   {
-    path: "/endpoints",
+    group: "Manage",
     name: "Endpoints",
+    path: "/endpoints",
     needs: "settings:manage",
-    page: page(() => import("./pages/endpoints/Endpoints.js"), "Endpoints")
+    page: page(() => import("./pages/endpoints/Endpoints.js"), "Endpoints"),
+    record: ["whe", page(() => import("./pages/endpoints/Endpoint.js"), "Endpoint")]
   },
-  { path: "/endpoints/:whe", page: page(() => import("./pages/endpoints/Endpoint.js"), "Endpoint") }
-]
-
-const account: ReadonlyArray<PageEntry> = [
-  { path: "/people", name: "People", page: page(() => import("./pages/people/People.js"), "People") },
-  { path: "/keys", name: "Keys", needs: "settings:read", page: page(() => import("./pages/keys/Keys.js"), "Keys") },
-  { path: "/keys/:kid", page: page(() => import("./pages/keys/Key.js"), "Key") },
   {
-    path: "/audit",
+    group: "Account",
+    name: "People",
+    path: "/people",
+    page: page(() => import("./pages/people/People.js"), "People")
+  },
+  {
+    group: "Account",
+    name: "Keys",
+    path: "/keys",
+    needs: "settings:read",
+    page: page(() => import("./pages/keys/Keys.js"), "Keys"),
+    record: ["kid", page(() => import("./pages/keys/Key.js"), "Key")]
+  },
+  {
+    group: "Account",
     name: "Audit",
+    path: "/audit",
     needs: "settings:manage",
     page: page(() => import("./pages/audit/Audit.js"), "Audit")
   },
   {
-    path: "/settings",
+    group: "Account",
     name: "Settings",
+    path: "/settings",
     needs: "settings:read",
     page: page(() => import("./pages/settings/Settings.js"), "Settings")
   }
 ]
 
-const grouped = (group: NonNullable<PageEntry["group"]>, entries: ReadonlyArray<PageEntry>): ReadonlyArray<PageEntry> =>
-  entries.map((entry) => ({ ...entry, group }))
+/** A page's address, and what it shows there. */
+export interface PageRoute extends Pick<Section, "name" | "needs"> {
+  readonly path: string
+  readonly page: ComponentType
+}
 
-export const pages: ReadonlyArray<PageEntry> = [
-  ...grouped("Work", work),
-  ...grouped("Connect", connect),
-  ...grouped("Manage", manage),
-  ...grouped("Account", account)
-]
+export const routes: ReadonlyArray<PageRoute> = sections.flatMap(({ record, ...section }) => [
+  section,
+  ...(record === undefined ? [] : [{ ...section, path: `${section.path}/:${record[0]}`, page: record[1] }])
+])

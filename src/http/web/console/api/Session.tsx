@@ -16,11 +16,12 @@ export const useMe = (): SignedInPerson => {
   return me
 }
 
-/** Whether `me` has a permission, written `workflows:update`. */
-export const may = (me: SignedInPerson, permission: string): boolean => {
-  const [area = "", action = ""] = permission.split(":")
-  return me.permissions[area]?.includes(action) ?? false
-}
+/** Whether `me` has a permission, written `workflows:update`, or one of several, as `secrets:read or secrets:write`. */
+export const may = (me: SignedInPerson, permission: string): boolean =>
+  permission.split(" or ").some((one) => {
+    const [area = "", action = ""] = one.split(":")
+    return me.permissions[area]?.includes(action) ?? false
+  })
 
 /** Whether the person who is signed in has a permission, written `workflows:update`. */
 export const useMay = (permission: string): boolean => may(useMe(), permission)

@@ -1,7 +1,6 @@
 /** The frame of every page: title, what leads here, actions, content. */
 import { type ReactNode, useEffect } from "react"
 import { Link } from "wouter"
-import { Guard } from "./States.js"
 
 export interface PageProps {
   readonly title: string
@@ -10,12 +9,10 @@ export interface PageProps {
   /** Pages above this one. */
   readonly above?: ReadonlyArray<{ readonly name: string; readonly to: string }>
   readonly actions?: ReactNode
-  /** The permission that the page takes. */
-  readonly needs?: string
   readonly children: ReactNode
 }
 
-export const Page = ({ above = [], actions, beside, children, needs, title }: PageProps) => {
+export const Page = ({ above = [], actions, beside, children, title }: PageProps) => {
   useEffect(() => {
     document.title = `${title} · svc`
   }, [title])
@@ -39,7 +36,7 @@ export const Page = ({ above = [], actions, beside, children, needs, title }: Pa
           {actions !== undefined && <div className="row">{actions}</div>}
         </div>
       </header>
-      {needs === undefined ? children : <Guard permission={needs}>{children}</Guard>}
+      {children}
     </main>
   )
 }

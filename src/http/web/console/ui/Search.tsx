@@ -2,7 +2,7 @@
 import * as Ariakit from "@ariakit/react"
 import { useEffect, useState } from "react"
 import { useLocation } from "wouter"
-import { pages } from "../Pages.js"
+import { sections } from "../Pages.js"
 
 /** Where records are shown, by the prefix of their ids. */
 const records: Readonly<Record<string, string>> = {
@@ -30,9 +30,9 @@ const goalsOf = (text: string): ReadonlyArray<Goal> => {
   const prefix = /^([a-z]{2,4})_[A-Za-z0-9]+$/.exec(wanted)?.[1]
   const place = prefix === undefined ? undefined : records[prefix]
   if (place !== undefined) return [{ name: `Open ${wanted}`, to: `${place}${wanted}` }]
-  return pages.flatMap(({ name, path }) =>
-    name !== undefined && name.toLowerCase().includes(wanted.toLowerCase()) ? [{ name, to: path }] : []
-  )
+  return sections
+    .filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))
+    .map(({ name, path }) => ({ name, to: path }))
 }
 
 export const Search = () => {

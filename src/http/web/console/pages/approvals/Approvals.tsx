@@ -26,7 +26,7 @@ export const Approvals = () => {
   const { clear, isSet, set, values } = useFilters(["status"])
   const list = useList("/api/v1/approvals", values, { every: 5_000 })
   return (
-    <Page title="Approvals" needs="executions:read">
+    <Page title="Approvals">
       <FilterBar isSet={isSet} clear={clear}>
         <ChoiceFilter
           label="Status"

@@ -51,7 +51,7 @@ export const Audit = () => {
   return (
     <Page
       title="Audit"
-      needs="settings:manage"
+
       actions={
         <>
           <Export values={values} />

@@ -13,7 +13,7 @@ export const Configuration = () => {
         ? (["tenant", values.customer_id] as const)
         : (["saas", null] as const)
   return (
-    <Page title="Configuration" needs="settings:read">
+    <Page title="Configuration">
       <FilterBar isSet={isSet} clear={clear}>
         <CustomerChoice value={values.customer_id ?? ""} onChange={(value) => set("customer_id", value)} none="All" />
         <WorkflowChoice value={values.workflow_id ?? ""} onChange={(value) => set("workflow_id", value)} none="All" />

@@ -28,7 +28,7 @@ export const Connection = () => {
     <Page
       title={data?.label ?? "Connection"}
       above={[{ name: "Connections", to: "/connections" }]}
-      needs="connections:read"
+
       beside={data !== undefined && <Badge word={data.status} />}
     >
       <Loaded of={found} what="the connection">

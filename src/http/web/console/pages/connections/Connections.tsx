@@ -33,7 +33,7 @@ export const Connections = () => {
     </Button>
   )
   return (
-    <Page title="Connections" needs="connections:read" actions={connect}>
+    <Page title="Connections" actions={connect}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Label" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter

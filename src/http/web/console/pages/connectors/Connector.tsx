@@ -17,20 +17,11 @@ import { Tabs } from "../../ui/Tabs.js"
 import { useToast } from "../../ui/Toasts.js"
 import { ConnectDialog } from "../connections/ConnectDialog.js"
 import { OAuthClients } from "./OAuthClients.js"
+import type { ShownAction } from "./ShownAction.js"
 import { TryAction } from "./TryAction.js"
 
 type ConnectorRecord = ApiSchemas["Connector"]
 
-/** An action as far as the page shows it. */
-export interface ShownAction {
-  readonly name: string
-  readonly version: number
-  readonly title?: string
-  readonly description?: string
-  readonly readOnly?: boolean
-  readonly inputSchema?: unknown
-  readonly outputSchema?: unknown
-}
 interface ShownEvent {
   readonly id: string
   readonly title?: string
@@ -45,7 +36,7 @@ export const Connector = () => {
     <Page
       title={data?.name ?? "Connector"}
       above={[{ name: "Connectors", to: "/connectors" }]}
-      needs="connectors:read"
+
       beside={data !== undefined && <Badge word={data.status} />}
       actions={data !== undefined && <Actions connector={data} />}
     >

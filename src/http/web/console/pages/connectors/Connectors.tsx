@@ -47,7 +47,7 @@ export const Connectors = () => {
   return (
     <Page
       title="Connectors"
-      needs="connectors:read"
+
       actions={
         <Button kind="main" needs="connectors:create" onClick={() => setOpen(true)}>
           Add a connector

@@ -11,7 +11,7 @@ import { FormDialog } from "../../ui/Dialog.js"
 import { Select, TextArea } from "../../ui/Field.js"
 import { JsonValue } from "../../ui/JsonValue.js"
 import { parseJson } from "../../ui/parseJson.js"
-import type { ShownAction } from "./Connector.js"
+import type { ShownAction } from "./ShownAction.js"
 
 type Connection = ApiSchemas["Connection"]
 

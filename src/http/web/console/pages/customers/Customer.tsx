@@ -31,7 +31,7 @@ export const Customer = () => {
     <Page
       title={data?.name ?? "Customer"}
       above={[{ name: "Customers", to: "/customers" }]}
-      needs="users:read"
+
       beside={data !== undefined && <Badge word={data.status} />}
       actions={data !== undefined && data.status !== "deleted" && <Actions customer={data} />}
     >

@@ -33,7 +33,7 @@ export const Customers = () => {
     </Button>
   )
   return (
-    <Page title="Customers" needs="users:read" actions={add}>
+    <Page title="Customers" actions={add}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter

@@ -25,7 +25,7 @@ export const DeadLetter = () => {
     <Page
       title={data?.type ?? "Dead letter"}
       above={[{ name: "Dead letters", to: "/dead-letters" }]}
-      needs="events:read"
+
       beside={data !== undefined && <Badge word={data.status} />}
       actions={data?.status === "pending" && <Actions letter={data} />}
     >

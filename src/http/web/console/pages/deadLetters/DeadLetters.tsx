@@ -51,7 +51,7 @@ export const DeadLetters = () => {
   return (
     <Page
       title="Dead letters"
-      needs="events:read"
+
       actions={
         <Button kind="main" needs="events:replay" onClick={() => setOpen(true)}>
           Replay all that match

@@ -31,7 +31,7 @@ export const Endpoint = () => {
     <Page
       title={data?.url ?? "Endpoint"}
       above={[{ name: "Endpoints", to: "/endpoints" }]}
-      needs="settings:manage"
+
       beside={data !== undefined && <Badge word={data.status} />}
       actions={data !== undefined && <Actions endpoint={data} />}
     >

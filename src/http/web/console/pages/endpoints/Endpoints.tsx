@@ -32,7 +32,7 @@ export const Endpoints = () => {
     </Button>
   )
   return (
-    <Page title="Endpoints" needs="settings:manage" actions={add}>
+    <Page title="Endpoints" actions={add}>
       <ListTable
         label="endpoints"
         columns={columns}

@@ -36,7 +36,7 @@ export const Event = () => {
     <Page
       title={data?.type ?? "Event"}
       above={[{ name: "Events", to: "/events" }]}
-      needs="events:read"
+
       beside={data !== undefined && <Badge word={data.status} />}
       actions={
         <Button needs="events:replay" onClick={() => setOpen(true)}>

@@ -51,7 +51,7 @@ export const Events = () => {
   return (
     <Page
       title="Events"
-      needs="events:read"
+
       actions={
         <Button needs="events:create" onClick={() => setOpen(true)}>
           Send an event

@@ -29,7 +29,7 @@ export const Key = () => {
     <Page
       title={data?.name ?? "Key"}
       above={[{ name: "Keys", to: "/keys" }]}
-      needs="settings:read"
+
       beside={data !== undefined && <Badge word={data.status} />}
       actions={data?.status === "active" && <Actions apiKey={data} />}
     >

@@ -32,7 +32,7 @@ export const Keys = () => {
     </Button>
   )
   return (
-    <Page title="Keys" needs="settings:read" actions={add}>
+    <Page title="Keys" actions={add}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter

@@ -30,7 +30,7 @@ export const Run = () => {
     <Page
       title={found?.workflowName ?? "Run"}
       above={[{ name: "Runs", to: "/runs" }]}
-      needs="executions:read"
+
       beside={found !== undefined && <Badge word={found.status} />}
       actions={found !== undefined && <RunActions run={found} />}
     >

@@ -77,7 +77,7 @@ export const Runs = () => {
   return (
     <Page
       title="Runs"
-      needs="executions:read"
+
       actions={<BulkActions runs={list.rows.filter(({ id }) => chosen.has(id))} clear={() => setChosen(new Set())} />}
     >
       <FilterBar isSet={isSet} clear={clear}>

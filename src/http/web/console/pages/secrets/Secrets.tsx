@@ -31,7 +31,7 @@ export const Secrets = () => {
     </Button>
   )
   return (
-    <Page title="Secrets" needs="secrets:write" actions={add}>
+    <Page title="Secrets" actions={add}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <TextFilter label="Customer's id" value={values.customer_id} onChange={(value) => set("customer_id", value)} />

@@ -17,7 +17,7 @@ import { useToast } from "../../ui/Toasts.js"
 import { useForm } from "../../ui/useForm.js"
 
 export const Settings = () => (
-  <Page title="Settings" needs="settings:read">
+  <Page title="Settings">
     <Tabs
       label="Settings"
       tabs={[

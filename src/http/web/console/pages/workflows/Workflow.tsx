@@ -34,7 +34,7 @@ export const Workflow = () => {
   const read = useRead("/api/v1/workflows/{wid}", workflowRead(wid), { enabled: useMay("workflows:read") })
   if (read.data === undefined)
     return (
-      <Page title="Workflow" above={above} needs="workflows:read">
+      <Page title="Workflow" above={above}>
         <Loaded of={read} what="the workflow">
           {() => null}
         </Loaded>
@@ -64,7 +64,7 @@ const OpenWorkflow = ({ workflow: read }: { readonly workflow: Record }) => {
     <Page
       title={workflow.name}
       above={above}
-      needs="workflows:read"
+
       beside={
         <>
           <Badge word={workflow.status} />

@@ -44,7 +44,7 @@ export const Workflows = () => {
     </Button>
   )
   return (
-    <Page title="Workflows" needs="workflows:read" actions={create}>
+    <Page title="Workflows" actions={create}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter
