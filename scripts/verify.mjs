@@ -16,6 +16,7 @@ const checks = [
   ["guest types", "tsc", "--project", "src/runtime/sandbox/runner/prelude"],
   ["flow library types", "tsc", "--project", "src/runtime/sandbox/flow"],
   ["console types", process.execPath, "scripts/consoleTypes.mjs"],
+  ["console sizes", process.execPath, "scripts/consoleSizes.mjs"],
   ["lint", "oxlint", ...code],
   ["format", "oxfmt", "--check", ...code],
   ["imports", "depcruise", "src", "--config", ".dependency-cruiser.cjs"],

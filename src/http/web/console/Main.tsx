@@ -1,6 +1,7 @@
 /** Starts the console in the page that loads it. */
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
+import "uplot/dist/uPlot.min.css"
 import "./style/tokens.css"
 import "./style/base.css"
 import "./style/home.css"

@@ -15,6 +15,9 @@ const every = 30_000
 /** The part of a quota from which it needs attention. */
 const muchOf = 80
 
+/** What a check says in the first seconds of a service: nobody is needed. */
+const makingReady = "is being made ready"
+
 interface Readiness {
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>
 }
@@ -76,7 +79,7 @@ export const NeedsYou = () => {
         ]
       : []),
     ...Object.entries(readiness.data?.checks ?? {})
-      .filter(([name, { ok }]) => !ok && name !== "jail")
+      .filter(([name, { detail, ok }]) => !ok && name !== "jail" && detail !== makingReady)
       .map(([name, { detail }]) => ({
         key: name,
         what: (
