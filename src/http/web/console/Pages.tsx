@@ -38,6 +38,14 @@ export const sections: ReadonlyArray<Section> = [
   },
   {
     group: "Work",
+    name: "Triggers",
+    path: "/triggers",
+    needs: "workflows:read",
+    page: page(() => import("./pages/triggers/Triggers.js"), "Triggers"),
+    record: ["trg", page(() => import("./pages/triggers/Trigger.js"), "Trigger")]
+  },
+  {
+    group: "Work",
     name: "Events",
     path: "/events",
     needs: "events:read",

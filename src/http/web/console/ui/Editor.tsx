@@ -22,21 +22,25 @@ export const Compare = (props: MergeTextProps) => (
 
 /**
  * A field of JSON with a small editor. What is wrong with its syntax is shown as it is typed; `wrong` is what the service says
- * of it, `revision` as for `Editor`.
+ * of it, `problems` with places in the text, `revision` as for `Editor`.
  */
 export const JsonField = ({
   hint,
   label,
+  problems: located,
   schema,
   wrong,
   ...editor
-}: Pick<CodeViewProps, "label" | "onChange" | "revision" | "value" | "isReadOnly"> & {
+}: Pick<CodeViewProps, "label" | "onChange" | "revision" | "value" | "isReadOnly" | "problems"> & {
   readonly hint?: string
   readonly wrong?: string | undefined
   readonly schema?: NonNullable<CodeViewProps["knowledge"]>["schema"]
 }) => {
   const id = useId()
-  const problems = useMemo(() => (wrong === undefined ? [] : [{ message: wrong }]), [wrong])
+  const found = [...(located ?? []), ...(wrong === undefined ? [] : [{ message: wrong }])]
+  const key = JSON.stringify(found)
+  // The same problems are not marked again at each key.
+  const problems = useMemo(() => found, [key])
   const knowledge = useMemo(() => ({ schema }), [schema])
   return (
     <div className="field" role="group" aria-labelledby={id}>

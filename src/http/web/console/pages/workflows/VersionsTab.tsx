@@ -104,7 +104,7 @@ const Deployments = ({ draft: { workflow } }: { readonly draft: OpenDraft }) => 
 const Triggers = ({ wid }: { readonly wid: string }) => {
   const read = useRead("/api/v1/workflows/{wid}", { params: { path: { wid }, query: { include: "triggers" } } })
   return (
-    <Card title="Triggers" flush actions={<Link href={`/triggers?new=${wid}`}>Create a trigger</Link>}>
+    <Card title="Triggers" flush actions={<Link href={`/triggers/new?workflow=${wid}`}>Create a trigger</Link>}>
       <Loaded of={read} what="the triggers">
         {({ data: { triggers = [] } }) =>
           triggers.length === 0 ? (

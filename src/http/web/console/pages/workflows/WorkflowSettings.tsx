@@ -8,7 +8,7 @@ import { Card, Facts } from "../../ui/Page.js"
 import { Problem } from "../../ui/States.js"
 import { Time } from "../../ui/Time.js"
 import { useToast } from "../../ui/Toasts.js"
-import { RetryFields } from "./RetryFields.js"
+import { RetryFields } from "../../ui/RetryFields.js"
 import type { OpenDraft } from "./useDraft.js"
 
 type Workflow = ApiSchemas["Workflow"]

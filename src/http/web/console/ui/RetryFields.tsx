@@ -1,5 +1,5 @@
 /** How often something is tried again, and after which pauses. */
-import { Select, TextField } from "../../ui/Field.js"
+import { Select, TextField } from "./Field.js"
 
 export interface RetryRuleForm {
   readonly maxAttempts: number
