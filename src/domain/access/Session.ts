@@ -20,6 +20,10 @@ export const sessionLimits = {
   organisations: 100,
   /** Calls a minute of one person. */
   callsPerMinute: 600,
+  /** Mails with a link to sign in, to one address in 15 minutes. */
+  mailsToAddress: 5,
+  /** Tries to enter the code of one sign-in. */
+  codeTries: 5,
   /** Invitations that are sent by mail, an hour and organisation. */
   inviteMailsPerHour: 100,
   /** Tries to sign in, a minute and address. */

@@ -1,17 +1,19 @@
 /** The pages on which people sign in with a link of the operator's command line, and sign out. */
 import { Effect, Option, Redacted } from "effect"
+import { MailSignIn } from "../../actors/management/access/MailSignIn.js"
 import { SignIn } from "../../actors/management/access/SignIn.js"
 import { html, type Markup } from "../Markup.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
+import { mailForm } from "./MailSignInPages.js"
 import { nextOf, safeNext, type SignInFrame, tokenForm, tokenOf, tokenScript } from "./SignInFrame.js"
 
 export const loginPath = "/login"
 export const logoutPath = "/logout"
 
-const signedOut: Markup = html`<p>
-    You are not signed in. Run this where the service runs, and open the link that it prints:
-  </p>
-  <blockquote>npm run svc -- console</blockquote>`
+const signedOut = (ways: ReadonlyArray<Markup>): Markup =>
+  html`${ways.length === 0 ? [html`<p>You are not signed in.</p>`] : ways}
+    <p>Whoever runs the service can run this there, and open the link that it prints:</p>
+    <blockquote>npm run svc -- console</blockquote>`
 
 const signedIn = (email: string, next: string): Markup =>
   html`<p>You are signed in as ${email}.</p>
@@ -29,6 +31,7 @@ export const make = Effect.fnUntraced(function* ({
   serve
 }: SignInFrame) {
   const signIn = yield* SignIn
+  const mail = yield* MailSignIn
 
   const show = Effect.fnUntraced(function* (request: RawRequest) {
     const token = cookie.tokenOf(request)
@@ -37,7 +40,7 @@ export const make = Effect.fnUntraced(function* ({
     // A new link signs in whoever it names, also in a browser where somebody is signed in.
     const form = tokenForm(loginPath, next)
     return person === undefined
-      ? page(200, "Sign in", html`${form}${signedOut}`, { script: tokenScript })
+      ? page(200, "Sign in", html`${form}${signedOut(mail.isOn ? [mailForm(next)] : [])}`, { script: tokenScript })
       : page(200, "Signed in", html`${signedIn(person.email, next)}${form}`, { script: tokenScript })
   })
 

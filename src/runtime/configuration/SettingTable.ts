@@ -272,7 +272,7 @@ export const settingTable = {
     {
       name: "SVC_SMTP_URL",
       meaning:
-        "The mail server for notifications: `smtps://user:password@mail.example.com?from=svc@example.com`. With smtp:// STARTTLS is used, unless `&security=none` is added."
+        "The mail server for notifications, invitations and links to sign in: `smtps://user:password@mail.example.com?from=svc@example.com`. With smtp:// STARTTLS is used, unless `&security=none` is added."
     },
     mailServer,
     "none: no e-mail is sent"

@@ -7,6 +7,7 @@ import { make as makeConnectPages } from "../../http/connect/Pages.js"
 import { make as makeApprovalPages } from "../../http/connect/ApprovalPages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
 import { make as makeInvitationPages } from "../../http/connect/InvitationPages.js"
+import { make as makeMailSignInPages } from "../../http/connect/MailSignInPages.js"
 import { makeSignInFrame } from "../../http/connect/SignInFrame.js"
 import { make as makeSignInPages } from "../../http/connect/SignInPages.js"
 import { calledWorkflow } from "../../http/execution/CalledWorkflow.js"
@@ -53,6 +54,7 @@ export const layer = Layer.effect(
     const signInFrame = yield* makeSignInFrame(pipeline.addressOf)
     const signInPageAt = yield* makeSignInPages(signInFrame)
     const invitationPageAt = yield* makeInvitationPages(signInFrame)
+    const mailSignInPageAt = yield* makeMailSignInPages(signInFrame)
     const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
@@ -122,7 +124,8 @@ export const layer = Layer.effect(
         mailPageAt(request) ??
         approvalPageAt(request) ??
         signInPageAt(request) ??
-        invitationPageAt(request),
+        invitationPageAt(request) ??
+        mailSignInPageAt(request),
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,

@@ -97,6 +97,7 @@ import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/organisation/Keys.js"
 import * as Sessions from "../postgres/access/Sessions.js"
 import * as Invitations from "../postgres/access/Invitations.js"
+import * as MailSignIns from "../postgres/access/MailSignIns.js"
 import * as SignIns from "../postgres/access/SignIns.js"
 import * as KeyValues from "../postgres/run/KeyValues.js"
 import * as Maintenance from "../postgres/database/Maintenance.js"
@@ -202,6 +203,7 @@ const stores = Layer.mergeAll(
   Sessions.layer,
   SignIns.layer,
   Invitations.layer,
+  MailSignIns.layer,
   Connectors.layer,
   ConnectionStore.layer,
   ConnectionSweeps.layer,

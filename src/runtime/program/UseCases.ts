@@ -5,6 +5,7 @@ import { ApiKeys } from "../../actors/management/access/ApiKeys.js"
 import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js"
 import { OwnSessions } from "../../actors/management/access/OwnSessions.js"
 import { InvitationAcceptance } from "../../actors/management/access/InvitationAcceptance.js"
+import { MailSignIn } from "../../actors/management/access/MailSignIn.js"
 import { SignInMails } from "../../actors/management/access/SignInMails.js"
 import { SignIn } from "../../actors/management/access/SignIn.js"
 import { Roles } from "../../actors/management/access/Roles.js"
@@ -56,6 +57,7 @@ export const useCases = Layer.mergeAll(
   ApiKeys.Default,
   OwnSessions.Default,
   SignIn.Default,
+  MailSignIn.Default,
   InvitationAcceptance.Default,
   Approvals.Default,
   LinkedApprovals.Default,

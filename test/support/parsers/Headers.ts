@@ -80,7 +80,7 @@ export const headerParsers: ReadonlyArray<Parser> = [
     { commas: repeated(","), "slugs without an end": repeated("a"), ...worstJson }
   ),
   parser(
-    "src/http/auth/SessionCookie.ts#makeSessionCookie",
+    ["src/http/auth/SessionCookie.ts#makeSessionCookie", "src/http/auth/SessionCookie.ts#makeTokenCookie"],
     headerBytes,
     (cookie: string) => makeSessionCookie("https://svc.example").tokenOf({ headers: { cookie } }),
     { semicolons: repeated(";"), spaces: repeated(" "), names: repeated("__Host-svc_session;") }

@@ -3,6 +3,7 @@
  * was sent. One that the server does not take is tried again for a minute; then its receiver has to ask for another.
  */
 import { Duration, Effect, FiberSet, Option, Schedule } from "effect"
+import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { MailEgress } from "../../ports/delivery/MailEgress.js"
 import { MailServer, type OperatorMailServer } from "../../ports/delivery/MailServer.js"
@@ -51,17 +52,25 @@ const make = Effect.gen(function* () {
     )
   }
 
+  /** Sends what `message` is, if it is anything, after the caller has gone on. */
+  const sendWhatIs = (message: Effect.Effect<SignInMail | undefined, Unavailable>): Effect.Effect<void> =>
+    Effect.gen(function* () {
+      if (Option.isNone(server)) return
+      if ((yield* FiberSet.size(sending)) >= mostAtOnce)
+        return yield* Effect.annotateLogs(Effect.logWarning("sign_in_mail.dropped"), { atOnce: mostAtOnce })
+      const body = Effect.flatMap(message, (one) => (one === undefined ? Effect.void : deliver(server.value, one)))
+      const failed = Effect.annotateLogs(Effect.logWarning("sign_in_mail.failed"), { answer: "Unavailable" })
+      yield* FiberSet.run(
+        sending,
+        Effect.catchTag(body, "Unavailable", () => failed)
+      )
+    })
+
   return {
     /** Whether there is a mail server. */
     isConfigured: Option.isSome(server),
-    /** Sends it after the caller has gone on. */
-    send: (message: SignInMail): Effect.Effect<void> =>
-      Effect.gen(function* () {
-        if (Option.isNone(server)) return
-        if ((yield* FiberSet.size(sending)) >= mostAtOnce)
-          return yield* warn("sign_in_mail.dropped", message.organisationId, mostAtOnce)
-        yield* FiberSet.run(sending, deliver(server.value, message))
-      })
+    send: (message: SignInMail): Effect.Effect<void> => sendWhatIs(Effect.succeed(message)),
+    sendWhatIs
   }
 })
 
