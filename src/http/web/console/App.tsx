@@ -13,13 +13,17 @@ import { Search } from "./ui/Search.js"
 import { Empty, Forbidden, Loading, Problem } from "./ui/States.js"
 import { ToastProvider } from "./ui/Toasts.js"
 
-/** Refusals do not change by asking again. */
+/** Refusals do not change by asking again, but for those of too many requests. */
 const mayHelp = (failures: number, error: unknown): boolean =>
-  failures < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500)
+  failures < 2 && error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
+
+/** Milliseconds before asking again. */
+const delay = (failures: number, error: unknown): number =>
+  error instanceof ApiError && error.status === 429 ? 15_000 : 1_000 * 2 ** failures
 
 const queries = new QueryClient({
   defaultOptions: {
-    queries: { staleTime: 5_000, gcTime: 300_000, retry: mayHelp, refetchOnWindowFocus: true },
+    queries: { staleTime: 5_000, gcTime: 300_000, retry: mayHelp, retryDelay: delay, refetchOnWindowFocus: true },
     mutations: { retry: false }
   }
 })

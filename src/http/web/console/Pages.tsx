@@ -99,6 +99,21 @@ export const sections: ReadonlyArray<Section> = [
   },
   {
     group: "Manage",
+    name: "Releases",
+    path: "/releases",
+    needs: "workflows:read",
+    page: page(() => import("./pages/releases/Releases.js"), "Releases"),
+    record: ["rel", page(() => import("./pages/releases/Release.js"), "Release")]
+  },
+  {
+    group: "Manage",
+    name: "Environments",
+    path: "/environments",
+    needs: "workflows:read",
+    page: page(() => import("./pages/environments/Environments.js"), "Environments")
+  },
+  {
+    group: "Manage",
     name: "Secrets",
     path: "/secrets",
     needs: "secrets:read or secrets:write",

@@ -1,4 +1,4 @@
-/** A chart over time, drawn by uPlot on a canvas; a table beside it says the same. */
+/** A chart over time, drawn on a canvas; a table beside it says the same. */
 import { useEffect, useRef } from "react"
 import uPlot from "uplot"
 

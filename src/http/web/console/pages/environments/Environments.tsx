@@ -30,7 +30,7 @@ export const Environments = () => {
     </Button>
   )
   return (
-    <Page title="Environments" needs="workflows:read" actions={create}>
+    <Page title="Environments" actions={create}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <TextFilter

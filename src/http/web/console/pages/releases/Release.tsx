@@ -37,7 +37,6 @@ export const Release = () => {
     <Page
       title={release === undefined ? "Release" : `Release ${release.version}`}
       above={above}
-      needs="workflows:read"
       beside={release !== undefined && <Badge word={release.status} />}
       actions={
         release !== undefined && (

@@ -48,7 +48,7 @@ export const Releases = () => {
     </Button>
   )
   return (
-    <Page title="Releases" needs="workflows:read" actions={create}>
+    <Page title="Releases" actions={create}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter

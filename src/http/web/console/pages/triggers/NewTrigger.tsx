@@ -33,7 +33,7 @@ export const NewTrigger = () => {
     }
   )
   return (
-    <Page title="New trigger" above={[{ name: "Triggers", to: "/triggers" }]} needs="workflows:create">
+    <Page title="New trigger" above={[{ name: "Triggers", to: "/triggers" }]}>
       <form
         className="stack"
         onSubmit={(event) => {

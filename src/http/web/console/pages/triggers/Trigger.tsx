@@ -41,7 +41,6 @@ const OpenTrigger = ({ trg }: { readonly trg: string }) => {
     <Page
       title={trigger?.name ?? "Trigger"}
       above={[{ name: "Triggers", to: "/triggers" }]}
-      needs="workflows:read"
       beside={trigger !== undefined && <Badge word={trigger.status} />}
       actions={trigger !== undefined && <Actions trigger={trigger} />}
     >

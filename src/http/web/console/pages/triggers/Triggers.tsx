@@ -47,7 +47,7 @@ export const Triggers = () => {
     </Button>
   )
   return (
-    <Page title="Triggers" needs="workflows:read" actions={create}>
+    <Page title="Triggers" actions={create}>
       <FilterBar isSet={isSet} clear={clear}>
         <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
         <ChoiceFilter
