@@ -14,12 +14,20 @@ import { ExecutionControl } from "../../actors/management/run/ExecutionControl.j
 import { ExecutionList, ExecutionHistory, StepList } from "../../actors/management/run/ExecutionHistory.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
+import { Page } from "../Shapes.js"
 import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
 import { RerunRequest } from "../../domain/run/Rerun.js"
 
 const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
 
 const Execution = ExecutionDetail.annotations({ identifier: "Execution" })
+
+const StepPage = Schema.Struct({
+  ...Page(ListedStep).fields,
+  changedSince: Schema.optional(Schema.String).annotations({
+    description: "with `changed_since`: what it is in the next request"
+  })
+})
 
 const Rerun = Schema.Struct({
   ...ExecutionView.fields,
@@ -120,7 +128,7 @@ export const executionsOperations = [
     name: "executions.steps",
     summary: "List steps of an execution",
     description:
-      "Lists the steps and calls of a run in the order of its trace. `path` selects a step with what is inside of it, such as `sync[3]`.",
+      "Lists the steps and calls of a run in the order of its trace. `path` selects a step with what is inside of it, such as `sync[3]`. `changed_since` selects those that were written since an earlier answer: empty at first, then its `changedSince`; ask again at once while `hasMore` is true. A step may come again unchanged, and is known by its `index`.",
     answers: { 200: "A page of steps." },
     route: "GET /api/v1/executions/:eid/steps",
     query: Schema.Struct({
@@ -128,7 +136,7 @@ export const executionsOperations = [
       cursor: Schema.optional(Schema.String),
       page_size: listParams.page_size
     }),
-    output: page(ListedStep),
+    output: bareValue(StepPage),
     use: (history, { context, path, query }) => history.steps(context, path.eid, query)
   }),
   operation({

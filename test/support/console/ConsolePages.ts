@@ -27,7 +27,7 @@ export const consolePages = (seeded: Seeded): ReadonlyArray<ConsolePage> => [
   { name: "flow", path: `/workflows/${seeded.flow}`, shows: "Draft saved" },
   { name: "flow-diagram", path: `/workflows/${seeded.flow}?tab=diagram`, shows: "The same as a list" },
   { name: "triggers", path: "/triggers", shows: "every night" },
-  { name: "trigger", path: `/triggers/${seeded.trigger}`, shows: "orders-to-books" },
+  { name: "trigger", path: `/triggers/${seeded.trigger}`, shows: "orders" },
   { name: "releases", path: "/releases", shows: "release" },
   { name: "environments", path: "/environments", shows: "live" },
   { name: "events", path: "/events", shows: "webhook" },

@@ -5,6 +5,7 @@ import { readAppWebhookId } from "../../../src/domain/trigger/AppWebhookAddress.
 import { parseTenancy } from "../../../src/domain/Tenancy.js"
 import { scheduleMistakes } from "../../../src/domain/trigger/Schedule.js"
 import { secretText, secretValue } from "../../../src/domain/access/Secret.js"
+import { readStepPlace } from "../../../src/domain/run/StepPlace.js"
 import { parseUrl } from "../../../src/domain/Url.js"
 import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
 import { makeSessionCookie } from "../../../src/http/auth/SessionCookie.js"
@@ -98,6 +99,16 @@ export const headerParsers: ReadonlyArray<Parser> = [
       "names without an end": repeated("next="),
       escapes: repeated("%2F"),
       dots: repeated("../")
+    }
+  ),
+  parser(
+    ["src/domain/run/StepPlace.ts#readStepPlace", "src/domain/watch/CommitPosition.ts#readPosition"],
+    headerBytes,
+    (text: string) => readStepPlace(Buffer.from(text).toString("base64url")),
+    {
+      spaces: repeated(" "),
+      "open transactions": (size) => `-1 1:2:${repeated("1,")(size - 8)}`,
+      digits: (size) => `-1 1:${repeated("9")(size - 8)}:`
     }
   ),
   parser(

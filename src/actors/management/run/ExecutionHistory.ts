@@ -4,6 +4,7 @@ import type { CallContext } from "../CallContext.js"
 import { fixturesOf } from "../../../domain/connector/Mocking.js"
 import { isTerminal, ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
 import { InvalidRequest, NotFound } from "../../../domain/Failure.js"
+import { readStepPlace, type StepPlace, tokenAfter } from "../../../domain/run/StepPlace.js"
 import type { BlobId } from "../../../domain/Ids.js"
 import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads, type StepPage } from "../../ports/run/ExecutionReads.js"
@@ -31,9 +32,10 @@ const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments">
   return slugs === undefined ? {} : { environments: slugs }
 }
 
-/** What of the steps is listed. `path`: a step with what is inside of it. */
+/** What of the steps is listed. `path`: a step with what is inside of it. `changed_since`: empty at first. */
 export const StepList = Schema.Struct({
   path: optionalText,
+  changed_since: optionalText,
   status: Schema.optional(Schema.Literal("pending", "running", "waiting", "completed", "failed", "skipped"))
 })
 type StepList = typeof StepList.Type
@@ -51,6 +53,17 @@ const rowAfter = (cursor: string | undefined): Effect.Effect<number, InvalidRequ
     ? Effect.succeed(line)
     : new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
 }
+
+/** The place of a token; an empty one selects all rows. */
+const stepPlaceOf = (token: string): Effect.Effect<StepPlace, InvalidRequest> =>
+  Option.match(readStepPlace(token), {
+    onNone: () =>
+      new InvalidRequest({
+        code: "INVALID_CURSOR",
+        message: "changed_since is changedSince of an earlier answer, or empty at first"
+      }),
+    onSome: Effect.succeed
+  })
 
 const make = Effect.gen(function* () {
   const reads = yield* ExecutionReads
@@ -93,14 +106,20 @@ const make = Effect.gen(function* () {
     ) {
       const view = yield* find(context, id)
       const size = sizeOf(params)
-      const { path, status } = params
-      const after = yield* rowAfter(params.cursor)
-      const found = yield* reads.steps(context.caller, view.id, { after, limit: size, path: path || undefined, status })
-      const { hasMore, steps } = Option.getOrElse(found, () => noSteps)
+      const { changed_since: token, path, status } = params
+      const place = token === undefined ? undefined : yield* stepPlaceOf(token)
+      const after = place === undefined ? yield* rowAfter(params.cursor) : place.after
+      const query = { after, limit: size, path: path || undefined, status, since: place?.since }
+      const found = yield* reads.steps(context.caller, view.id, query)
+      const { hasMore, position, steps } = Option.getOrElse(found, () => noSteps)
       const last = steps.at(-1)
+      const next = hasMore ? last : undefined
       return {
         data: steps.map(({ step }) => step),
-        page: { size, hasMore, nextCursor: hasMore && last !== undefined ? rowCursor(last.index) : null }
+        page: { size, hasMore, nextCursor: place === undefined && next !== undefined ? rowCursor(next.index) : null },
+        ...(place === undefined || position === undefined
+          ? {}
+          : { changedSince: tokenAfter(place, position, next?.index) })
       }
     }),
 

@@ -1,5 +1,6 @@
 /** Reads executions from Postgres with the request role. */
 import { type Effect, type Option, Context } from "effect"
+import type { CommitPosition } from "../../../domain/watch/CommitPosition.js"
 import type { ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
 import type { ExecutionDetail, ExecutionView, ExecutionWithValues, LogLine } from "../../../domain/run/ExecutionView.js"
 import type { Unavailable } from "../../../domain/Failure.js"
@@ -41,6 +42,8 @@ export interface StepQuery {
   /** Only the step with this path, and those inside of it. */
   readonly path?: string | undefined
   readonly status?: StepRow["status"] | undefined
+  /** Only rows that were committed after it. */
+  readonly since?: CommitPosition | undefined
 }
 
 /** Steps as they are shown, with the rows of the trace that they are. */
@@ -48,6 +51,8 @@ export interface StepPage {
   readonly steps: ReadonlyArray<{ readonly index: number; readonly step: JsonObject }>
   /** There are more, which the page has no room for: it is bounded in steps and in bytes. */
   readonly hasMore: boolean
+  /** Of a query with `since`: all rows that were committed before it were read. */
+  readonly position?: CommitPosition
 }
 
 /** A status that rows of one step have, or of one action that code calls: `slug.action`. */

@@ -11,6 +11,7 @@ import {
   type StepPage,
   type StepQuery
 } from "../../../actors/ports/run/ExecutionReads.js"
+import { type CommitPosition, firstPosition, isBehind } from "../../../domain/watch/CommitPosition.js"
 import type { FinishedRun, OpenRun, RunRecord } from "../../../actors/ports/run/Journal.js"
 import { type ExecutionStatus, isTerminal } from "../../../domain/run/Execution.js"
 import { type ExecutionDetail, ExecutionView, type ExecutionWithValues } from "../../../domain/run/ExecutionView.js"
@@ -20,6 +21,7 @@ import { type JsonObject, StoredJson, StoredObject } from "../../../domain/Json.
 import { isColumn, isTime, selectMembers, sharedColumn } from "../journal/RunColumns.js"
 import { NullableText } from "../../../domain/Scalars.js"
 import { AppSql } from "../database/Pools.js"
+import { currentPosition, isCommittedAfter } from "../database/Positions.js"
 import { castRows } from "../database/Sql.js"
 import { rowDecoder } from "../record/Table.js"
 import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
@@ -174,6 +176,14 @@ const find = (sql: Sql, { organisationId, spaceId }: ExecutionHome, id: Executio
     sql.unsafe(`${findSql} LIMIT 1`, [organisationId, spaceId, id])
   )
 
+/** The end of a run shows its open steps as failed, without writing them. */
+const changedSince = ({ end, open }: CommitPosition, isEnded: boolean, add: (value: unknown) => string): string => {
+  const [last, running] = [add(end), add(open)]
+  const isChanged = isCommittedAfter("steps", last, running)
+  const hasEnded = `EXISTS (SELECT FROM executions e WHERE e.id = $2 AND e.class = $3 AND ${isCommittedAfter("e", last, running)})`
+  return isEnded ? `(${isChanged} OR status = ANY(${add(openStatuses)}) AND ${hasEnded})` : isChanged
+}
+
 /** The first rows, as far as they fit: one at least, and one more than the limit tells that there are more. */
 const steps = (sql: Sql, organisation: OrganisationId, row: Row, query: StepQuery) => {
   const values: Array<unknown> = [organisation, row.id, row.retention, query.after]
@@ -185,7 +195,8 @@ const steps = (sql: Sql, organisation: OrganisationId, row: Row, query: StepQuer
     ...(path === undefined
       ? []
       : [`(path = ${path} OR starts_with(path, ${path} || '.') OR starts_with(path, ${path} || '['))`]),
-    ...(query.status === undefined ? [] : [`status = ANY(${add(rowStatuses(query.status, isEnded))})`])
+    ...(query.status === undefined ? [] : [`status = ANY(${add(rowStatuses(query.status, isEnded))})`]),
+    ...(query.since === undefined ? [] : [changedSince(query.since, isEnded, add)])
   ].join(" AND ")
   const limit = add(query.limit + 1)
   return sql
@@ -257,8 +268,13 @@ const stepStatuses = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome,
 })
 
 const stepPage = Effect.fnUntraced(function* (sql: Sql, home: ExecutionHome, id: ExecutionId, query: StepQuery) {
+  // First, so that what is committed meanwhile is read again rather than missed.
+  const position = query.since === undefined ? undefined : yield* currentPosition(sql)
   const [row] = yield* find(sql, home, id)
-  return row === undefined ? Option.none() : Option.some(yield* steps(sql, home.organisationId, row, query))
+  if (row === undefined) return Option.none()
+  const since = position !== undefined && isBehind(position, query.since ?? position) ? firstPosition : query.since
+  const found = yield* steps(sql, home.organisationId, row, { ...query, since })
+  return Option.some({ ...found, ...(position === undefined ? {} : { position }) })
 })
 
 const logs = (sql: Sql, organisation: OrganisationId, id: ExecutionId, after: number, limit: number) =>

@@ -154,6 +154,7 @@ export const CodeView = ({
           EditorView.lineWrapping,
           EditorState.readOnly.of(isReadOnly),
           EditorView.contentAttributes.of({
+            tabindex: "0",
             "aria-label": label,
             "aria-describedby": "hint",
             "aria-readonly": String(isReadOnly)

@@ -38,7 +38,7 @@ export const MergeText = ({ after, afterLabel, before, beforeLabel, language, on
       typingOverSelections,
       EditorView.lineWrapping,
       EditorState.readOnly.of(isReadOnly),
-      EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": String(isReadOnly) })
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, "aria-readonly": String(isReadOnly) })
     ]
     const merge = new MergeView({
       root,
