@@ -3,7 +3,7 @@ import { useState } from "react"
 import { Link, useLocation, useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
 import { useChange, useList, useRead } from "../../api/Reads.js"
-import { useMay, useMe } from "../../api/Session.js"
+import { useMe } from "../../api/Session.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { EnvironmentChoice } from "../../ui/Choices.js"
@@ -28,7 +28,7 @@ const above = [{ name: "Releases", to: "/releases" }]
 
 export const Release = () => {
   const { rel = "" } = useParams()
-  const read = useRead("/api/v1/releases/{rel}", { params: { path: { rel } } }, { enabled: useMay("workflows:read") })
+  const read = useRead("/api/v1/releases/{rel}", { params: { path: { rel } } })
   const release = read.data?.data
   const [shown, show] = useState<"deploy" | "rollback">()
   const close = () => show(undefined)

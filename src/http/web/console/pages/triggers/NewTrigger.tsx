@@ -5,7 +5,7 @@ import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
 import { useChange } from "../../api/Reads.js"
 import { Button } from "../../ui/Button.js"
 import { Page } from "../../ui/Page.js"
-import { Problem } from "../../ui/States.js"
+import { Guard, Problem } from "../../ui/States.js"
 import { AccessKeyDialog } from "./AccessKeyDialog.js"
 import { bodyOfTrigger, emptyTrigger, isTriggerReady, type TriggerForm } from "./triggerForm.js"
 import { TriggerFields } from "./TriggerFields.js"
@@ -34,30 +34,32 @@ export const NewTrigger = () => {
   )
   return (
     <Page title="New trigger" above={[{ name: "Triggers", to: "/triggers" }]}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isTriggerReady(form) && !create.isRunning) create.run()
-        }}
-      >
-        <TriggerFields form={form} isNew put={(part) => setForm({ ...form, ...part })} error={create.error} />
-        <Problem error={create.error} />
-        <div className="row">
-          <Button
-            type="submit"
-            kind="main"
-            needs="workflows:create"
-            isRunning={create.isRunning}
-            disabled={!isTriggerReady(form)}
-          >
-            Create
-          </Button>
-          {!isTriggerReady(form) && (
-            <span className="soft">It takes a name, a workflow for each route, and readable JSON.</span>
-          )}
-        </div>
-      </form>
+      <Guard permission="workflows:create">
+        <form
+          className="stack"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (isTriggerReady(form) && !create.isRunning) create.run()
+          }}
+        >
+          <TriggerFields form={form} isNew put={(part) => setForm({ ...form, ...part })} error={create.error} />
+          <Problem error={create.error} />
+          <div className="row">
+            <Button
+              type="submit"
+              kind="main"
+              needs="workflows:create"
+              isRunning={create.isRunning}
+              disabled={!isTriggerReady(form)}
+            >
+              Create
+            </Button>
+            {!isTriggerReady(form) && (
+              <span className="soft">It takes a name, a workflow for each route, and readable JSON.</span>
+            )}
+          </div>
+        </form>
+      </Guard>
       {made !== undefined && <AccessKeyDialog trigger={made} close={() => go(`/triggers/${made.id}`)} />}
     </Page>
   )

@@ -3,7 +3,6 @@ import { useState } from "react"
 import { Link, useLocation, useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
 import { useChange, useRead } from "../../api/Reads.js"
-import { useMay } from "../../api/Session.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { Confirm } from "../../ui/Dialog.js"
@@ -31,11 +30,7 @@ export const Trigger = () => {
 }
 
 const OpenTrigger = ({ trg }: { readonly trg: string }) => {
-  const read = useRead(
-    "/api/v1/triggers/{trg}",
-    { params: { path: { trg } } },
-    { enabled: useMay("workflows:read"), every: 10_000 }
-  )
+  const read = useRead("/api/v1/triggers/{trg}", { params: { path: { trg } } }, { every: 10_000 })
   const trigger = read.data?.data
   return (
     <Page

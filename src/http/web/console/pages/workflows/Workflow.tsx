@@ -31,7 +31,7 @@ const above = [{ name: "Workflows", to: "/workflows" }]
 
 export const Workflow = () => {
   const { wid = "" } = useParams()
-  const read = useRead("/api/v1/workflows/{wid}", workflowRead(wid), { enabled: useMay("workflows:read") })
+  const read = useRead("/api/v1/workflows/{wid}", workflowRead(wid))
   if (read.data === undefined)
     return (
       <Page title="Workflow" above={above}>

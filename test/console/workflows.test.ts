@@ -1,0 +1,248 @@
+/**
+ * The pages of workflows, triggers and releases in a browser: a draft is saved as it is typed and lost in no case, two people
+ * see both of their texts, and what is published, deployed and fired is what the page showed.
+ */
+import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Browser, Page } from "playwright-core"
+import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
+import { eventually } from "../support/eventually.js"
+import { worldOf } from "../support/World.js"
+
+const world = worldOf({ allow: true })
+let browser: Browser
+let owner: Visitor
+
+/** What a browser writes of requests that a test lets fail. */
+const expects = ["Failed to load resource"]
+
+beforeAll(async () => {
+  await world.start()
+  browser = await startBrowser()
+  owner = await visitorOf(browser, world.dataDir, { expects })
+}, 60_000)
+afterEach(() => assert.deepStrictEqual(owner.trouble(), []))
+afterAll(async () => {
+  await browser.close()
+  await world.stop()
+}, 60_000)
+
+const button = (name: string | RegExp, page: Page = owner.page) =>
+  page.getByRole("button", { name, exact: typeof name === "string" })
+const shows = (text: string | RegExp, page: Page = owner.page) => page.locator("main").getByText(text).first().waitFor()
+const dialog = (name: string | RegExp) => owner.page.getByRole("dialog", { name })
+const editorOf = (page: Page = owner.page) => page.getByRole("textbox", { name: /^(?:Code|Steps) of/ })
+
+/** A workflow of its own, in the editor. */
+const opened = async (name: string, code = "export default async () => 1\n") => {
+  const { call } = world.api()
+  const { id } = (await call("POST", "/api/v1/workflows", { name, form: "code", tier: "instant", code })).body.data
+  await owner.visit(`/workflows/${id}`)
+  await editorOf().waitFor()
+  return id as string
+}
+const workflowOf = async (id: string) => (await world.api().call("GET", `/api/v1/workflows/${id}`)).body.data
+const typeAtEnd = async (text: string, page: Page = owner.page) => {
+  await editorOf(page).click()
+  await page.keyboard.press("Control+End")
+  await page.keyboard.type(text)
+}
+const savedWith = (id: string, text: string) =>
+  eventually(
+    async () => String((await workflowOf(id)).draft.code),
+    (code) => code.includes(text)
+  )
+
+describe("a draft", () => {
+  it("is saved as it is typed, with its mistakes, which are listed with their places", async () => {
+    const id = await opened("typed")
+    await typeAtEnd("// first words")
+    await savedWith(id, "// first words")
+    await shows(/^Draft saved/)
+    await typeAtEnd("\nconst x = ")
+    await shows("Unexpected token")
+    await button(/^Line 3/).click()
+    assert.lengthOf((await workflowOf(id)).problems, 1)
+    await button("Publish …").click()
+    await dialog("Publish “typed”").getByText("The draft has 1 problem").waitFor()
+    assert.isTrue(await dialog("Publish “typed”").getByRole("button", { name: "Publish", exact: true }).isDisabled())
+    await owner.page.keyboard.press("Escape")
+  }, 60_000)
+
+  it("is completed from the guest's API and the connectors, and lets the keyboard out", async () => {
+    await opened("completed")
+    const { page } = owner
+    await editorOf().click()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type("export default async (ctx) => svc.connector.gith")
+    await page
+      .getByRole("option", { name: /^github/ })
+      .first()
+      .waitFor()
+    await page.keyboard.type("ub.listIssues({ ow")
+    await page.getByRole("option", { name: /^owner/ }).waitFor()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("Tab")
+    assert.isFalse(await editorOf().evaluate((element) => element.matches(":focus")))
+  }, 60_000)
+
+  it("waits in the browser while the service is not reached, and is saved when it is", async () => {
+    const id = await opened("unreached")
+    await owner.context.setOffline(true)
+    await typeAtEnd("// typed without a network")
+    await shows(/Not saved, tried again soon/)
+    await owner.context.setOffline(false)
+    await savedWith(id, "// typed without a network")
+    await shows(/^Draft saved/)
+    assert.notInclude(await owner.page.evaluate("Object.keys(localStorage).join()"), id)
+  }, 60_000)
+
+  it("is offered again in another tab after one was closed before it was saved", async () => {
+    const id = await opened("closed")
+    const tab = await owner.context.newPage()
+    await tab.goto(`/console/workflows/${id}`)
+    await tab.route(
+      (url) => url.pathname.includes(id) && url.search.includes("incomplete"),
+      (route) => route.fulfill({ status: 500, json: { code: "INTERNAL", message: "broken" } })
+    )
+    await editorOf(tab).waitFor()
+    await typeAtEnd("// typed before the end", tab)
+    await shows(/tried again soon: broken/, tab)
+    // Nothing leaves the tab any more, as when its process is killed.
+    await tab.evaluate("window.fetch = () => new Promise(() => undefined)")
+    await tab.close()
+    await owner.visit("/workflows")
+    await owner.visit(`/workflows/${id}`)
+    await shows("Text of yours was not saved")
+    await button("Use it").click()
+    await savedWith(id, "// typed before the end")
+    await owner.page.getByText("Text of yours was not saved").waitFor({ state: "detached" })
+  }, 60_000)
+
+  it("is saved over changed settings, and shows both texts where somebody else has changed it", async () => {
+    const id = await opened("contested")
+    const { call } = world.api()
+    await call("PUT", `/api/v1/workflows/${id}`, { description: "changed elsewhere" })
+    await typeAtEnd("// mine")
+    await savedWith(id, "// mine")
+    await typeAtEnd("\n// mine, too")
+    await call("PUT", `/api/v1/workflows/${id}`, { code: "export default async () => 'theirs'\n" })
+    await shows("Somebody else has changed this draft")
+    assert.include((await workflowOf(id)).draft.code, "theirs")
+    await button("Merge both").click()
+    const mine = dialog("Merge both texts").getByRole("textbox", { name: /^Mine/ })
+    await dialog("Merge both texts").getByRole("textbox", { name: "Theirs" }).getByText("theirs").waitFor()
+    await mine.click()
+    await owner.page.keyboard.press("Control+End")
+    await owner.page.keyboard.type("\n// merged")
+    await button("Save the text on the right").click()
+    await savedWith(id, "// mine, too\n// merged")
+    assert.include(await editorOf().textContent(), "// merged")
+  }, 60_000)
+})
+
+describe("a workflow", () => {
+  it("is published with what differs, published again in an earlier version, and its draft discarded", async () => {
+    const id = await opened("released")
+    const publish = async (expected: number) => {
+      await button("Publish …").click()
+      await dialog("Publish “released”").getByRole("button", { name: "Publish", exact: true }).click()
+      await dialog(`Version ${expected} is published`).waitFor()
+      await button("Done").click()
+    }
+    await publish(1)
+    await typeAtEnd("// the second")
+    await savedWith(id, "// the second")
+    await shows(/^Draft saved/)
+    await publish(2)
+    await owner.page.getByRole("tab", { name: "Versions" }).click()
+    await shows("Lines added")
+    await button("Publish again …").click()
+    await button("Publish version 1").click()
+    await dialog("Version 1 is published").waitFor()
+    await button("Done").click()
+    assert.strictEqual((await workflowOf(id)).publishedVersion, 1)
+    await button("More").click()
+    await owner.page.getByRole("menuitem", { name: "Discard the draft …" }).click()
+    await button("Discard the draft").click()
+    const isFirst = ({ draft, versions }: Awaited<ReturnType<typeof workflowOf>>): boolean =>
+      draft.contentHash === versions.at(-1).contentHash
+    await eventually(() => workflowOf(id), isFirst)
+  }, 60_000)
+
+  it("is tested as a draft, with an input that was typed", async () => {
+    await opened("tested", "export default async (ctx) => ({ doubled: ctx.input.n * 2 })\n")
+    await owner.page.getByRole("tab", { name: "Test" }).click()
+    const input = owner.page.getByRole("textbox", { name: "Input" })
+    await input.click()
+    await owner.page.keyboard.press("Control+a")
+    await owner.page.keyboard.type('{"n": 21')
+    await button("Run").click()
+    await shows("doubled:")
+    await shows("42")
+  }, 60_000)
+})
+
+it("a webhook is created with a filter whose mistakes are shown, fired, and sent to with its key", async () => {
+  const { call, dev } = world.api()
+  const { page, visit } = owner
+  await visit("/triggers/new")
+  await page.getByLabel("Name", { exact: true }).fill("orders")
+  await page.getByLabel("Workflow", { exact: true }).selectOption(dev.exampleWorkflowId)
+  const filter = page.getByRole("textbox", { name: "Filter of route 1" })
+  const typeFilter = async (text: string) => {
+    await filter.click()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type(text)
+  }
+  await typeFilter('{"path":"total","op":"more","value":1')
+  await button("Create").click()
+  await shows(/op: must be "eq"/)
+  await typeFilter('{"path":"total","op":"gt","value":1')
+  await button("Create").click()
+  const shown = dialog("The webhook's access key")
+  const key = await shown.locator("code", { hasText: /^wak_/ }).textContent()
+  await button("I have stored it").click()
+  await page.getByRole("tab", { name: "Test" }).click()
+  const payload = page.getByRole("textbox", { name: "Payload of the test" })
+  await payload.click()
+  await page.keyboard.press("Control+a")
+  await page.keyboard.type('{"total":5')
+  await button("Fire").click()
+  await shows("accepted")
+  await page.getByLabel("Access key").fill(key ?? "")
+  await button("Send the payload").click()
+  await shows(/^Answered 202/)
+  await page.getByRole("tab", { name: "State" }).click()
+  const [trigger] = (await call("GET", "/api/v1/triggers")).body.data
+  assert.deepStrictEqual(trigger.routes[0].filter, { path: "total", op: "gt", value: 1 })
+  await button("Disable").click()
+  await page.locator("main header").getByText("disabled").waitFor()
+}, 60_000)
+
+it("a release is deployed to an environment, and rolled back", async () => {
+  const { call, dev } = world.api()
+  const { page, visit } = owner
+  await visit("/environments")
+  await button("Create an environment").click()
+  await dialog("Create an environment").getByLabel("Name", { exact: true }).fill("Staging")
+  await page.getByLabel("Slug").fill("staging")
+  await button("Create").click()
+  await page.getByRole("cell", { name: "staging", exact: true }).waitFor()
+  await visit("/releases")
+  await button("Create a release").first().click()
+  await page.getByLabel(/^All published/).uncheck()
+  await page.getByLabel("hello_world", { exact: true }).check()
+  await page.getByLabel("Deploy at once to").selectOption("staging")
+  await button("Create, and deploy to staging").click()
+  await page.getByRole("heading", { level: 1, name: "Release 1" }).waitFor()
+  const deployedIn = async () =>
+    (await call("GET", `/api/v1/workflows/${dev.exampleWorkflowId}`)).body.data.deployments.map(
+      ({ environment }: { readonly environment: string }) => environment
+    )
+  assert.include(await deployedIn(), "staging")
+  await button("Roll back …").click()
+  await button("Roll back").click()
+  await page.getByRole("heading", { level: 1, name: "Release 2" }).waitFor()
+  assert.notInclude(await deployedIn(), "staging")
+}, 60_000)
