@@ -5,6 +5,7 @@
 import { backlog } from "./Backlog.js"
 import { compareW1, compareW2, compareW3 } from "./Compare.js"
 import { connections } from "./Connections.js"
+import { consolePages } from "./Console.js"
 import { connector } from "./Connector.js"
 import { eventPages } from "./EventPages.js"
 import { fairness } from "./Fairness.js"
@@ -37,6 +38,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   backlog,
   connections,
   connector,
+  console: consolePages,
   fairness,
   flows,
   "large-flows": largeFlows,
@@ -68,6 +70,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
 /** Benches that run only when they are named: they take minutes and gigabytes of disk, or disturb what they measure. */
 const onDemand = new Set([
   "backlog",
+  "console",
   "fairness",
   "garbage",
   "large-flows",

@@ -18,7 +18,7 @@ await build({
   target: "node20",
   format: "esm",
   loader: { ".guest.js": "text" },
-  external: ["pg-native", "cloudflare:sockets"],
+  external: ["pg-native", "cloudflare:sockets", "playwright-core"],
   banner: {
     js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);'
   },
