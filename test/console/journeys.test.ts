@@ -196,6 +196,27 @@ describe("a role", () => {
   }, 60_000)
 })
 
+describe("a session", () => {
+  it("that has ended shows nothing more: the page asks for a sign-in, and leads back to where it was", async () => {
+    const { call, dev } = world.api()
+    const invited = await call("POST", "/api/v1/users/invite", { email: "ex@example.com", role: "developer" })
+    const expects = ["401 (Unauthorized)"]
+    const leaver = await visitorOf(browser, world.dataDir, { email: "ex@example.com", expects })
+    await leaver.visit("/events")
+    await leaver.page.getByText("webhook").filter({ visible: true }).first().waitFor()
+    assert.strictEqual((await call("DELETE", `/api/v1/users/${invited.body.data.userId}`)).status, 204)
+    await leaver.page.waitForTimeout(1_000)
+    const read = await leaver.page.evaluate(
+      `fetch("/api/v1/events", { headers: { "x-svc-console": "1" } }).then(({ status }) => status)`
+    )
+    assert.strictEqual(read, 401)
+    await leaver.page.getByRole("link", { name: "Customers" }).click()
+    await leaver.page.waitForURL(`${dev.baseUrl}/login?next=%2Fconsole%2Fcustomers`)
+    assert.deepStrictEqual(leaver.trouble(), [])
+    await leaver.close()
+  }, 60_000)
+})
+
 describe("text of tenants", () => {
   it("is text on every page: nothing of it runs", async () => {
     const { page, visit } = owner

@@ -1,5 +1,5 @@
 /** The console: who is signed in, the navigation, and the page of the address. */
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query"
+import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { Component, type ReactNode, Suspense, useEffect, useState } from "react"
 import { Link, Route, Router, Switch, useLocation } from "wouter"
 import { ApiError, chosenOrganisation } from "./api/Client.js"
@@ -21,7 +21,16 @@ const mayHelp = (failures: number, error: unknown): boolean =>
 const delay = (failures: number, error: unknown): number =>
   error instanceof ApiError && error.status === 429 ? 15_000 : 1_000 * 2 ** failures
 
-const queries = new QueryClient({
+/** Any answer may tell that the session has ended: then who is signed in is read again, which leads to the sign-in. */
+const lookWhoIsSignedIn = (error: unknown): void => {
+  if (error instanceof ApiError && error.status === 401) void queries.refetchQueries({ queryKey: ["/api/v1/me"] })
+}
+
+const queries: QueryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error, { queryKey }) => queryKey[0] !== "/api/v1/me" && lookWhoIsSignedIn(error)
+  }),
+  mutationCache: new MutationCache({ onError: lookWhoIsSignedIn }),
   defaultOptions: {
     queries: { staleTime: 5_000, gcTime: 300_000, retry: mayHelp, retryDelay: delay, refetchOnWindowFocus: true },
     mutations: { retry: false }
