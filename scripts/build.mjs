@@ -16,7 +16,6 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { consoleFiles } from "./console.mjs"
 import { keepEngine } from "./engines.mjs"
 import { isFresh, marker, root } from "./freshness.mjs"
 
@@ -36,6 +35,7 @@ accessSync("dist", constants.W_OK)
 const started = performance.now()
 const startedAt = new Date()
 const { build } = await import("esbuild")
+const { consoleFiles } = await import("./console.mjs")
 
 /** A page of 3 MB in the library, which only `/docs` shows: it lies beside the program until somebody looks at it. */
 const page = "page.txt"

@@ -7,6 +7,7 @@ import { Card, Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { Table } from "../../ui/Table.js"
 import { durationText, Time } from "../../ui/Time.js"
+import { UsageChart } from "../../ui/UsageChart.js"
 import { Guide } from "./Guide.js"
 import { NeedsYou } from "./NeedsYou.js"
 
@@ -16,9 +17,17 @@ export const Home = () => (
       <Guide />
       <NeedsYou />
       <LatestRuns />
+      <ByDay />
     </div>
   </Page>
 )
+
+const ByDay = () =>
+  useMay("settings:read") ? (
+    <Card title="By day" actions={<Link href="/settings?tab=plan">Plan and quotas</Link>}>
+      <UsageChart />
+    </Card>
+  ) : null
 
 const LatestRuns = () => {
   const isAllowed = useMay("executions:read")
