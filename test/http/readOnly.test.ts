@@ -35,6 +35,23 @@ describe("a workflow that was read", () => {
     )
   })
 
+  it("has the content of its published version, and is put back with it", async () => {
+    const at = (await makeWorkflow("withPublished")).replace("diagram", "published")
+    await ask("PUT", at, { code: "export default async () => 2", inputContract: { type: "object" } })
+    const { body: read } = await ask("GET", at)
+    assert.deepStrictEqual(read.data.published, {
+      version: 1,
+      code: "export default async () => 1",
+      spec: null,
+      inputContract: null,
+      outputContract: null
+    })
+    assert.strictEqual((await ask("PUT", at, { ...read.data, description: "as it is" })).status, 200)
+    const { published } = read.data
+    const refused = await ask("PUT", at, { published: { ...published, version: 2 } })
+    assert.deepStrictEqual([refused.status, refused.body.code], [422, "IMMUTABLE_FIELD"])
+  })
+
   it("keeps its read-only members: another value is refused by name, and changes nothing", async () => {
     const at = await makeWorkflow("keepsItsOwn")
     const { body: read } = await ask("GET", at)

@@ -6,6 +6,18 @@ import { type Deployment, type Workflow, WorkflowVersion } from "./Workflow.js"
 /** A version as the API shows it. */
 export const versionView = (version: WorkflowVersion) =>
   WorkflowVersion.show(version, { version: version.number, bindings: readBindings(version.bindings) })
+
+/** What a version consists of, as the draft has it. */
+export const contentView = ({ inputContract, number, outputContract, source, spec }: WorkflowVersion) => ({
+  version: number,
+  code: source,
+  spec,
+  inputContract,
+  outputContract
+})
+/** The content of a published version. */
+export type PublishedContent = ReturnType<typeof contentView>
+
 /** The published version's bindings while the draft equals it: slugs and versions are frozen. Otherwise the draft's. */
 const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersion>) => {
   const published = versions.find(

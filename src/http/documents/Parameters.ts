@@ -50,7 +50,8 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   type: "Only records of this type.",
   kind: "Only records of this kind.",
   mode: "Only keys of this mode.",
-  include: "Additional parts of the answer, separated by commas: `actions` of connectors, `diagram` of a workflow.",
+  include:
+    "Additional parts of the answer, separated by commas: `actions` of connectors; `diagram`, `published` and `triggers` of a workflow.",
   version: "The version. Without it: the newest that the caller may read, of a workflow the draft.",
   format: "The form of the file. Without it: `flow.json` of steps, and `code` of code.",
   customer_id: "Only records of this customer.",

@@ -2,7 +2,7 @@
 import { HttpApiSchema } from "@effect/platform"
 import { maxVersionsShown } from "../../actors/management/workflow/WorkflowRecords.js"
 import { Schema, Effect } from "effect"
-import { Json } from "../../domain/Json.js"
+import { Json, JsonObject } from "../../domain/Json.js"
 import { ExportFormat } from "../../domain/flow/FlowFile.js"
 import { Trigger } from "../../domain/trigger/Trigger.js"
 import { WorkflowDraft } from "../../domain/workflow/Draft.js"
@@ -27,6 +27,19 @@ const WorkflowTrigger = Trigger.View.pipe(Schema.pick("id", "name", "type", "sta
 const WorkflowView = Schema.Struct({
   ...Workflow.View.fields,
   diagram: Schema.optional(Json),
+  published: Schema.optional(
+    Schema.NullOr(
+      Schema.Struct({
+        version: Schema.Number,
+        code: Schema.NullOr(Schema.String),
+        spec: Json,
+        inputContract: Schema.NullOr(JsonObject),
+        outputContract: Schema.NullOr(JsonObject)
+      })
+    )
+  ).annotations({
+    description: "With `include=published`: the content of the published version, to compare the draft."
+  }),
   triggers: Schema.optional(Schema.Array(WorkflowTrigger)).annotations({
     description: "With `include=triggers`, and for tenants always: the triggers whose routes lead to it."
   })
@@ -39,6 +52,7 @@ const WorkflowSummary = WorkflowView.pipe(
     "versions",
     "deployments",
     "diagram",
+    "published",
     "triggers",
     "warnings",
     "problems",

@@ -40,7 +40,7 @@ import { findState, keepState } from "./DraftStates.js"
 import { authorOf, codeRefusal } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
-import { findWorkflow, workflowResource, readWorkflowView } from "./WorkflowRecords.js"
+import { findWorkflow, publishedContent, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
 
 /** `isIncomplete`: a draft with mistakes is kept, with them. */
 export interface SaveOptions {
@@ -183,7 +183,11 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
       const before = yield* findWorkflow(tx, caller, id, true)
       yield* checkVersion(context, sent.version, before.version)
       yield* refuseWith(formProblem(before.form, sent))
-      const changes = yield* pickChanges(UpdateWorkflow, sent, yield* readWorkflowView(tx, caller, before, true))
+      const record = {
+        ...(yield* readWorkflowView(tx, caller, before, true)),
+        ...("published" in sent ? { published: yield* publishedContent(tx, before) } : {})
+      }
+      const changes = yield* pickChanges(UpdateWorkflow, sent, record)
       return yield* save(tx, caller, before, { changes, compiled, keeps: false })
     })
   })

@@ -6,7 +6,7 @@ import type { Workflow, WorkflowVersion } from "../../../domain/workflow/Workflo
 import type { Tx } from "../../ports/Records.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findReached } from "../ReachedRecord.js"
-import { workflowView } from "../../../domain/workflow/WorkflowView.js"
+import { contentView, type PublishedContent, workflowView } from "../../../domain/workflow/WorkflowView.js"
 
 /** Versions and deployments that a workflow's view shows at most. */
 export const maxVersionsShown = 200
@@ -29,6 +29,12 @@ export const findVersion = (
     tx.workflowVersions.find({ workflowId: id, number }),
     Option.match({ onNone: () => new NotFound({ what: "version" }), onSome: (found) => Effect.succeed(found) })
   )
+
+/** The content of the published version; `null`: there is none. */
+export const publishedContent = (tx: Tx, workflow: Workflow): Effect.Effect<PublishedContent | null, Failure> =>
+  workflow.publishedVersion === null
+    ? Effect.succeed(null)
+    : Effect.map(findVersion(tx, workflow, workflow.publishedVersion), contentView)
 
 /** The published versions of these workflows, perhaps with others of them. */
 export const publishedVersions = (tx: Tx, workflows: ReadonlyArray<Pick<Workflow, "id" | "publishedVersion">>) => {

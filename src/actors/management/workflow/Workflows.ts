@@ -20,7 +20,14 @@ import { WorkflowDraft } from "../../../domain/workflow/Draft.js"
 import { listStates } from "./DraftStates.js"
 import { makeFlowFiles } from "./FlowFiles.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
-import { findVersion, findWorkflow, publishedVersions, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
+import {
+  findVersion,
+  findWorkflow,
+  publishedContent,
+  publishedVersions,
+  readWorkflowView,
+  workflowResource
+} from "./WorkflowRecords.js"
 import { makeWorkflowDrafts, type SaveOptions } from "./WorkflowDrafts.js"
 
 export const WorkflowList = listQuery({
@@ -76,13 +83,17 @@ const make = Effect.gen(function* () {
       return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
     })
 
-  /** `include`: `diagram`, and `triggers`: those that lead to it. */
+  /** `include`: `diagram`, `published`: the content of the published version, and `triggers`: those that lead to it. */
   const get = (context: CallContext, id: string, { include }: { readonly include: ReadonlySet<string> }) =>
     read(context, function* (tx) {
       const { caller } = context
       const workflow = yield* findWorkflow(tx, caller, id)
       const view = yield* readWorkflowView(tx, caller, workflow, include.has("diagram"))
-      return include.has("triggers") ? { ...view, triggers: yield* triggersOf(tx, caller, workflow.id) } : view
+      return {
+        ...view,
+        ...(include.has("published") ? { published: yield* publishedContent(tx, workflow) } : {}),
+        ...(include.has("triggers") ? { triggers: yield* triggersOf(tx, caller, workflow.id) } : {})
+      }
     })
 
   const remove = (context: CallContext, id: string) =>

@@ -26,6 +26,8 @@ export interface CodeViewProps {
   readonly value: string
   readonly revision?: number
   readonly onChange?: (text: string) => void
+  /** Control S; absent: the browser's own. */
+  readonly onSave?: () => void
   readonly isReadOnly?: boolean
   /** Mistakes that others have found, as the service. */
   readonly problems?: ReadonlyArray<TextProblem>
@@ -94,14 +96,15 @@ export const CodeView = ({
   label,
   language,
   onChange,
+  onSave,
   problems = [],
   revision = 0,
   value
 }: CodeViewProps) => {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | undefined>(undefined)
-  const latest = useRef({ onChange, knowledge })
-  latest.current = { onChange, knowledge }
+  const latest = useRef({ onChange, onSave, knowledge })
+  latest.current = { onChange, onSave, knowledge }
   const [shown, setShown] = useState<ReadonlyArray<Shown>>([])
 
   useEffect(() => {
@@ -123,6 +126,10 @@ export const CodeView = ({
           transactions.some(({ effects }) => effects.some((effect) => effect.is(setProblems)))
       }
     )
+    const save = () => {
+      latest.current.onSave?.()
+      return latest.current.onSave !== undefined
+    }
     const known = () => latest.current.knowledge
     const complete =
       language === "json"
@@ -137,7 +144,7 @@ export const CodeView = ({
       state: EditorState.create({
         doc: value,
         extensions: [
-          keymap.of([indentWithTab]),
+          keymap.of([indentWithTab, { key: "Mod-s", run: save }]),
           typingOverSelections,
           basicSetup,
           autocompletion({ icons: false }),

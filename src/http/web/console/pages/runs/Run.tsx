@@ -12,6 +12,7 @@ import { Tabs } from "../../ui/Tabs.js"
 import { durationText, Time } from "../../ui/Time.js"
 import { OpenApprovals } from "../approvals/OpenApprovals.js"
 import { RunActions } from "./RunActions.js"
+import { RunDiagram } from "./RunDiagram.js"
 import { RunLogs } from "./RunLogs.js"
 import { StepDetail } from "./StepDetail.js"
 import { rangeOf, timeByKind, type TraceStep } from "./trace.js"
@@ -84,16 +85,7 @@ const Parts = ({ run: read }: { readonly run: Execution }) => {
           {
             id: "diagram",
             name: "Diagram",
-            of: () => (
-              <Card title="The way of the run through the workflow">
-                <p className="soft">The same steps are listed under Steps.</p>
-                <img
-                  className="diagram"
-                  alt="Diagram of the workflow with the steps that the run took"
-                  src={`/api/v1/executions/${encodeURIComponent(run.id)}/diagram.svg`}
-                />
-              </Card>
-            )
+            of: () => <RunDiagram run={run} />
           },
           { id: "about", name: "About", of: () => <About run={run} steps={steps} /> }
         ]}

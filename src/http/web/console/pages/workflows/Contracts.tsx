@@ -26,13 +26,25 @@ const contractOf = (text: string): Record<string, never> | null | undefined => {
 }
 
 export const Contracts = ({ draft: { autosave, workflow } }: { readonly draft: OpenDraft }) => {
+  // What is typed stays when somebody else saves other contracts.
+  const [base, setBase] = useState(workflow)
   const [input, setInput] = useState(textOf(workflow.inputContract))
   const [output, setOutput] = useState(textOf(workflow.outputContract))
   const [revision, setRevision] = useState(0)
   const tell = useToast()
   const inputContract = contractOf(input)
   const outputContract = contractOf(output)
-  const isChanged = input !== textOf(workflow.inputContract) || output !== textOf(workflow.outputContract)
+  const isInputChanged = input !== textOf(base.inputContract)
+  const isOutputChanged = output !== textOf(base.outputContract)
+  const isOutdated =
+    textOf(base.inputContract) !== textOf(workflow.inputContract) ||
+    textOf(base.outputContract) !== textOf(workflow.outputContract)
+  const fill = (from: typeof workflow) => {
+    setBase(from)
+    setInput(textOf(from.inputContract))
+    setOutput(textOf(from.outputContract))
+    setRevision((before) => before + 1)
+  }
   const save = useChange(
     () =>
       autosave.change(async (version) => {
@@ -44,14 +56,19 @@ export const Contracts = ({ draft: { autosave, workflow } }: { readonly draft: O
               header: { "If-Match": `"${version}"` }
             },
             body: {
-              ...(inputContract === undefined ? {} : { inputContract }),
-              ...(outputContract === undefined ? {} : { outputContract })
+              ...(inputContract === undefined || !isInputChanged ? {} : { inputContract }),
+              ...(outputContract === undefined || !isOutputChanged ? {} : { outputContract })
             }
           })
         )
         return data
       }),
-    { done: () => tell("The contracts are saved in the draft.") }
+    {
+      done: (saved) => {
+        fill(saved)
+        tell("The contracts are saved in the draft.")
+      }
+    }
   )
   const begin = (set: (text: string) => void) => {
     set(example)
@@ -66,6 +83,12 @@ export const Contracts = ({ draft: { autosave, workflow } }: { readonly draft: O
         if (isReady && !save.isRunning) save.run()
       }}
     >
+      {isOutdated && (
+        <div className="notice warn row">
+          <p>The contracts of the draft have changed since these fields were filled.</p>
+          <Button onClick={() => fill(workflow)}>Fill them again</Button>
+        </div>
+      )}
       <p className="soft">
         JSON schemas. A run whose input does not fit is refused, one whose output does not fit has failed. They are part
         of the draft: publishing makes them effective.
@@ -119,7 +142,7 @@ export const Contracts = ({ draft: { autosave, workflow } }: { readonly draft: O
           kind="main"
           needs="workflows:update"
           isRunning={save.isRunning}
-          disabled={!isReady || !isChanged}
+          disabled={!isReady || !(isInputChanged || isOutputChanged)}
         >
           Save the contracts
         </Button>

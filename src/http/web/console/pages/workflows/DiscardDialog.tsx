@@ -1,16 +1,52 @@
-/** Discards the draft: the text becomes that of the published version. */
+/** Discards the draft: text and contracts become those of the published version. */
+import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
+import { useChange } from "../../api/Reads.js"
 import { Confirm } from "../../ui/Dialog.js"
-import { Compare } from "../../ui/Editor.js"
 import { Loaded } from "../../ui/States.js"
 import { useToast } from "../../ui/Toasts.js"
+import { PublishedDiff } from "./PublishedDiff.js"
 import type { OpenDraft } from "./useDraft.js"
-import { draftText } from "./draftText.js"
-import { useVersionText } from "./versionText.js"
+import { usePublished } from "./versionText.js"
+
+type Content = NonNullable<ApiSchemas["Workflow"]["published"]>
+
+/** What saves the content of a version as the draft. */
+const bodyOfContent = ({ code, inputContract, outputContract, spec }: Content) => ({
+  ...(code === null ? { spec: spec as Record<string, never> } : { code }),
+  inputContract,
+  outputContract
+})
 
 export const DiscardDialog = ({ close, draft }: { readonly draft: OpenDraft; readonly close: () => void }) => {
   const { autosave, workflow } = draft
-  const published = useVersionText(workflow, workflow.publishedVersion ?? undefined)
+  const read = usePublished(workflow)
+  const published = read.data
   const tell = useToast()
+  const discard = useChange(
+    async (content: Content) => {
+      const saved = await autosave.change(async (version) => {
+        const { data } = await bodyOf(
+          client.PUT("/api/v1/workflows/{wid}", {
+            params: {
+              path: { wid: workflow.id },
+              query: { incomplete: "true" },
+              header: { "If-Match": `"${version}"` }
+            },
+            body: bodyOfContent(content)
+          })
+        )
+        return data
+      })
+      autosave.take(saved)
+    },
+    {
+      changes: ["/api/v1/workflows/{wid}/drafts"],
+      done: () => {
+        close()
+        tell(`The draft is version ${workflow.publishedVersion} again.`)
+      }
+    }
+  )
   return (
     <Confirm
       title="Discard the draft?"
@@ -18,30 +54,18 @@ export const DiscardDialog = ({ close, draft }: { readonly draft: OpenDraft; rea
       isOpen
       isWide
       close={close}
-      isRunning={false}
-      error={null}
+      isRunning={discard.isRunning || published === undefined}
+      error={discard.error}
       send={() => {
-        if (published.data === undefined) return
-        autosave.replace(published.data)
-        autosave.flush()
-        close()
-        tell(`The draft is version ${workflow.publishedVersion} again.`)
+        if (published !== undefined) discard.run(published)
       }}
     >
       <p>
-        The text becomes that of the published version {workflow.publishedVersion}. Contracts and settings stay as they
-        are; the discarded text stays among the earlier drafts, and the editor can undo this.
+        Text and contracts become those of the published version {workflow.publishedVersion}. Settings stay as they are.
+        The editor can undo this.
       </p>
-      <Loaded of={published} what="the published version">
-        {(text) => (
-          <Compare
-            language={workflow.form === "code" ? "javascript" : "json"}
-            before={draftText(workflow)}
-            beforeLabel="The draft"
-            after={text}
-            afterLabel={`Version ${workflow.publishedVersion}`}
-          />
-        )}
+      <Loaded of={read} what="the published version">
+        {(content) => <PublishedDiff workflow={workflow} published={content} isDiscarding />}
       </Loaded>
     </Confirm>
   )

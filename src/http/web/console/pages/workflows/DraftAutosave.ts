@@ -175,13 +175,6 @@ export class DraftAutosave {
     })
   }
 
-  /** Stops saving; what is not acknowledged stays in the browser. */
-  close(): void {
-    this.keep()
-    clearTimeout(this.timer)
-    this.listeners.clear()
-  }
-
   private set(part: Partial<DraftState>): void {
     this.state = { ...this.state, ...part }
     for (const listener of this.listeners) listener()

@@ -126,6 +126,7 @@ export const EditorTab = ({
         revision={revision}
         isReadOnly={readOnly !== undefined}
         onChange={(typed) => autosave.type(typed)}
+        onSave={() => autosave.flush()}
         problems={problems}
         knowledge={knowledge}
       />

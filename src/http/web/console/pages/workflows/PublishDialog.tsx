@@ -11,8 +11,8 @@ import { TextArea } from "../../ui/Field.js"
 import { Facts } from "../../ui/Page.js"
 import { Loaded } from "../../ui/States.js"
 import type { OpenDraft } from "./useDraft.js"
-import { draftText } from "./draftText.js"
-import { useVersionText } from "./versionText.js"
+import { PublishedDiff } from "./PublishedDiff.js"
+import { usePublished, useVersionText } from "./versionText.js"
 
 const changes = ["/api/v1/workflows", "/api/v1/workflows/{wid}", "/api/v1/triggers"] as const
 
@@ -28,10 +28,10 @@ const usePublish = (wid: string, body: { readonly notes?: string; readonly versi
 export const PublishDialog = ({ close, draft }: { readonly draft: OpenDraft; readonly close: () => void }) => {
   const { status, workflow } = draft
   const [notes, setNotes] = useState("")
-  const [published, setPublished] = useState<ApiSchemas["Published"]>()
+  const [result, setResult] = useState<ApiSchemas["Published"]>()
   const publish = usePublish(workflow.id, notes === "" ? {} : { notes })
-  const before = useVersionText(workflow, workflow.publishedVersion ?? undefined)
-  if (published !== undefined) return <Published published={published} close={close} />
+  const before = usePublished(workflow)
+  if (result !== undefined) return <Published published={result} close={close} />
   const isSaved = status.kind === "saved"
   const problems = workflow.problems.length
   return (
@@ -41,7 +41,7 @@ export const PublishDialog = ({ close, draft }: { readonly draft: OpenDraft; rea
       isOpen
       isWide
       close={close}
-      send={() => publish.run(undefined, { onSuccess: setPublished })}
+      send={() => publish.run(undefined, { onSuccess: setResult })}
       isRunning={publish.isRunning}
       isReady={isSaved && problems === 0}
       error={publish.error}
@@ -57,19 +57,7 @@ export const PublishDialog = ({ close, draft }: { readonly draft: OpenDraft; rea
         <p>This becomes version 1, which runs from then on.</p>
       ) : (
         <Loaded of={before} what="the published version">
-          {(text) =>
-            text === draftText(workflow) ? (
-              <p className="soft">The text is that of the published version {workflow.publishedVersion}.</p>
-            ) : (
-              <Compare
-                language={workflow.form === "code" ? "javascript" : "json"}
-                before={text}
-                beforeLabel={`Version ${workflow.publishedVersion}`}
-                after={draftText(workflow)}
-                afterLabel="The draft"
-              />
-            )
-          }
+          {(published) => <PublishedDiff workflow={workflow} published={published} />}
         </Loaded>
       )}
       <TextArea
@@ -94,11 +82,11 @@ export const RollbackDialog = ({
   readonly version: number
   readonly close: () => void
 }) => {
-  const [published, setPublished] = useState<ApiSchemas["Published"]>()
+  const [result, setResult] = useState<ApiSchemas["Published"]>()
   const publish = usePublish(workflow.id, { version })
   const now = useVersionText(workflow, workflow.publishedVersion ?? undefined)
   const then = useVersionText(workflow, version)
-  if (published !== undefined) return <Published published={published} close={close} />
+  if (result !== undefined) return <Published published={result} close={close} />
   return (
     <FormDialog
       title={`Publish version ${version} again`}
@@ -106,7 +94,7 @@ export const RollbackDialog = ({
       isOpen
       isWide
       close={close}
-      send={() => publish.run(undefined, { onSuccess: setPublished })}
+      send={() => publish.run(undefined, { onSuccess: setResult })}
       isRunning={publish.isRunning}
       error={publish.error}
     >

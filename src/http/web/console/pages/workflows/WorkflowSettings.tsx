@@ -30,8 +30,32 @@ const formOf = ({ callbackUrl, description, enabled, name, retry, tags, tier, ti
   retry
 })
 
+type SettingsForm = ReturnType<typeof formOf>
+
+const tagsOf = (text: string): Array<string> =>
+  text
+    .split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "")
+
+/** The members that differ from what was read. */
+const changedSettings = (form: SettingsForm, base: SettingsForm) => {
+  const isChanged = (name: keyof SettingsForm): boolean => JSON.stringify(form[name]) !== JSON.stringify(base[name])
+  return {
+    ...(isChanged("name") ? { name: form.name } : {}),
+    ...(isChanged("description") ? { description: form.description } : {}),
+    ...(isChanged("enabled") ? { enabled: form.enabled } : {}),
+    ...(isChanged("tier") ? { tier: form.tier as Workflow["tier"] } : {}),
+    ...(isChanged("timeoutMs") ? { timeoutMs: form.timeoutMs === "" ? null : Number(form.timeoutMs) } : {}),
+    ...(isChanged("callbackUrl") ? { callbackUrl: form.callbackUrl === "" ? null : form.callbackUrl } : {}),
+    ...(isChanged("tags") ? { tags: tagsOf(form.tags) } : {}),
+    ...(isChanged("retry") ? { retry: form.retry } : {})
+  }
+}
+
 export const WorkflowSettings = ({ draft: { autosave, workflow } }: { readonly draft: OpenDraft }) => {
-  const [form, setForm] = useState(() => formOf(workflow))
+  const [base, setBase] = useState(() => formOf(workflow))
+  const [form, setForm] = useState(base)
   const put = (part: Partial<typeof form>) => setForm((before) => ({ ...before, ...part }))
   const tell = useToast()
   const save = useChange(
@@ -40,19 +64,8 @@ export const WorkflowSettings = ({ draft: { autosave, workflow } }: { readonly d
         const { data } = await bodyOf(
           client.PUT("/api/v1/workflows/{wid}", {
             params: { path: { wid: workflow.id }, header: { "If-Match": `"${version}"` } },
-            body: {
-              ...(form.name === workflow.name ? {} : { name: form.name }),
-              description: form.description,
-              enabled: form.enabled,
-              tier: form.tier as Workflow["tier"],
-              timeoutMs: form.timeoutMs === "" ? null : Number(form.timeoutMs),
-              callbackUrl: form.callbackUrl === "" ? null : form.callbackUrl,
-              tags: form.tags
-                .split(",")
-                .map((tag) => tag.trim())
-                .filter((tag) => tag !== ""),
-              retry: form.retry
-            }
+            // Others' changes of other settings stay.
+            body: changedSettings(form, base)
           })
         )
         return data
@@ -60,6 +73,7 @@ export const WorkflowSettings = ({ draft: { autosave, workflow } }: { readonly d
     {
       changes: ["/api/v1/workflows"],
       done: (saved) => {
+        setBase(formOf(saved))
         setForm(formOf(saved))
         tell("The settings are saved.")
       }

@@ -18,8 +18,12 @@ const sorted = (value: unknown): unknown => {
   )
 }
 
-/** Its code, or its steps as JSON. */
-export const draftText = ({ draft: { code, spec } }: Pick<Workflow, "draft">): string => code ?? orderedSpec(spec)
+/** Code, or steps as JSON. */
+export const contentText = ({ code, spec }: Pick<Workflow["draft"], "code" | "spec">): string =>
+  code ?? orderedSpec(spec)
+
+/** The text of a workflow's draft. */
+export const draftText = ({ draft }: Pick<Workflow, "draft">): string => contentText(draft)
 
 /** Whether a draft is this text; steps are stored with their members in another order. */
 export const isTextOf = (text: string, workflow: Workflow): boolean => {

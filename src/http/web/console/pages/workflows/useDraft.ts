@@ -29,15 +29,19 @@ const serviceOf = (wid: string) => ({
     ).data
 })
 
+/** Drafts whose page was left before they were saved: they go on saving, and are found here when it is opened again. */
+const unsaved = new Map<string, DraftAutosave>()
+
 /** `workflow`: as it was read last. */
 export const useDraft = (workflow: Workflow): OpenDraft => {
   const me = useMe()
   const queries = useQueryClient()
   const person = `${me.organisation.id}.${me.id}`
+  const key = `${person} ${workflow.id}`
   const autosave = useMemo(
-    () => new DraftAutosave(workflow, serviceOf(workflow.id), keptTexts(person, workflow.id)),
+    () => unsaved.get(key) ?? new DraftAutosave(workflow, serviceOf(workflow.id), keptTexts(person, workflow.id)),
     // One for as long as the page shows this workflow.
-    [workflow.id, person]
+    [key]
   )
   const state = useSyncExternalStore(autosave.subscribe, autosave.snapshot)
   useEffect(() => autosave.adopt(workflow), [autosave, workflow])
@@ -50,13 +54,15 @@ export const useDraft = (workflow: Workflow): OpenDraft => {
   }, [queries, state.workflow])
   useEffect(() => {
     const flush = () => autosave.flush()
+    unsaved.delete(key)
     addEventListener("online", flush)
     addEventListener("pagehide", flush)
     return () => {
       removeEventListener("online", flush)
       removeEventListener("pagehide", flush)
       autosave.flush()
+      if (autosave.snapshot().status.kind !== "saved") unsaved.set(key, autosave)
     }
-  }, [autosave])
+  }, [autosave, key])
   return { ...state, autosave }
 }

@@ -1,6 +1,7 @@
 /** The text of a published version, as the editor has that of the draft. */
 import { useQuery } from "@tanstack/react-query"
 import { type ApiError, type ApiSchemas, bodyOf, client } from "../../api/Client.js"
+import { useRead } from "../../api/Reads.js"
 import { orderedSpec } from "./draftText.js"
 
 type Workflow = ApiSchemas["Workflow"]
@@ -29,3 +30,14 @@ export const useVersionText = (workflow: Workflow, version: number | undefined) 
     enabled: version !== undefined,
     staleTime: Infinity
   })
+
+/** The content of the published version; what was read of an earlier one does not count. */
+export const usePublished = (workflow: Workflow) => {
+  const { data, error, refetch } = useRead(
+    "/api/v1/workflows/{wid}",
+    { params: { path: { wid: workflow.id }, query: { include: "published" } } },
+    { enabled: workflow.publishedVersion !== null }
+  )
+  const found = data?.data.published ?? undefined
+  return { data: found?.version === workflow.publishedVersion ? found : undefined, error, refetch }
+}
