@@ -152,6 +152,16 @@ const computing = await build({
 })
 place("dist/computing.js.map", textOf(computing, ".js.map"))
 place("dist/computing.js", textOf(computing, ".js"))
+// Read by a service whose people sign in at an OpenID provider.
+const openid = await build({
+  ...common,
+  entryPoints: ["src/runtime/oauth/OpenidClient.ts"],
+  outfile: "dist/openid.cjs",
+  format: "cjs",
+  minifyWhitespace: true,
+  sourcemap: false
+})
+place("dist/openid.cjs", textOf(openid, ".cjs"))
 const wasm = "node_modules/@jitl/quickjs-ng-wasmfile-release-sync/dist"
 for (const found of readdirSync(wasm).filter((one) => one.endsWith(".wasm"))) {
   place("dist/quickjs.wasm", readFileSync(join(wasm, found)))

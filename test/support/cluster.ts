@@ -136,7 +136,11 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
       ...(kill === undefined ? {} : { kill })
     })
     await service.ready
-    const url = /"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? ""
+    // A node with a public address listens on the port that it is given.
+    const url =
+      own["SVC_PORT"] === undefined
+        ? (/"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? "")
+        : `http://127.0.0.1:${own["SVC_PORT"]}`
     const dev = { baseUrl: url, apiKey } as Api["dev"]
     const node: ClusterNode = { ...service, url, role: own["SVC_ROLE"] ?? "all", client: apiOf(dev) }
     alive.add(node)

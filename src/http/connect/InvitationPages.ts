@@ -4,10 +4,12 @@
  */
 import { Effect, Option, Redacted } from "effect"
 import { InvitationAcceptance } from "../../actors/management/access/InvitationAcceptance.js"
+import { ProviderSignIn } from "../../actors/management/access/ProviderSignIn.js"
 import { SignIn } from "../../actors/management/access/SignIn.js"
 import { invitePath } from "../../actors/management/access/Users.js"
 import { html, type Markup } from "../Markup.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
+import { providerInvitation } from "./ProviderPages.js"
 import { consolePath, type SignInFrame, tokenForm, tokenOf, tokenScript } from "./SignInFrame.js"
 import { logoutPath } from "./SignInPages.js"
 
@@ -31,6 +33,7 @@ export const make = Effect.fnUntraced(function* ({
 }: SignInFrame) {
   const acceptance = yield* InvitationAcceptance
   const signIn = yield* SignIn
+  const provider = yield* ProviderSignIn
 
   const ended = () =>
     message(
@@ -52,6 +55,11 @@ export const make = Effect.fnUntraced(function* ({
       )
     )
 
+  const ways = (token: string): ReadonlyArray<Markup> => [
+    ...(acceptance.isOn ? [form(token, "anew", "Accept and sign in")] : []),
+    ...(Option.isSome(provider) ? [providerInvitation(provider.value.host, token)] : [])
+  ]
+
   const personOf = (request: RawRequest) => {
     const token = cookie.tokenOf(request)
     return token === undefined ? Effect.succeed(undefined) : signIn.personOf(token)
@@ -67,7 +75,7 @@ export const make = Effect.fnUntraced(function* ({
       200,
       "Invitation",
       person === undefined
-        ? html`${invited}${form(token, "anew", "Accept and sign in")}`
+        ? html`${invited}${ways(token)}`
         : html`${invited}
             <p>You are signed in as ${person.email}, and will be in both.</p>
             ${form(token, "signed-in", `Accept as ${person.email}`)}
@@ -77,6 +85,8 @@ export const make = Effect.fnUntraced(function* ({
   })
 
   const accept = Effect.fnUntraced(function* (request: RawRequest, token: string, as: string) {
+    const over = yield* limited(request)
+    if (over !== undefined) return over
     const person = yield* personOf(request)
     // Somebody signed in or out since the button was shown.
     if (as !== ((person === undefined ? "anew" : "signed-in") satisfies Accepter)) return yield* ask(request, token)
@@ -87,8 +97,6 @@ export const make = Effect.fnUntraced(function* ({
   })
 
   const post = Effect.fnUntraced(function* (request: RawRequest, fields: ReadonlyMap<string, string> | undefined) {
-    const over = yield* limited(request)
-    if (over !== undefined) return over
     const token = tokenOf(fields)
     if (token === undefined) return ended()
     const as = fields?.get("accept")

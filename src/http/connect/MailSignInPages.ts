@@ -54,7 +54,7 @@ const choices = (token: string, next: string, { email, identities, isSameBrowser
 
 /** Makes the handler of the pages. */
 export const make = Effect.fnUntraced(function* (frame: SignInFrame) {
-  const { browserOf, cookie, goTo, limited, message, origin, page, serve } = frame
+  const { browserOf, cookie, goTo, limited, limitedAsk, message, origin, page, serve } = frame
   const signIn = yield* MailSignIn
   const browser = makeTokenCookie(origin, "sign_in", sessionLimits.link)
   const minutes = Duration.toMinutes(sessionLimits.link)
@@ -72,7 +72,7 @@ export const make = Effect.fnUntraced(function* (frame: SignInFrame) {
     const next = safeNext(fields?.get("next"))
     if (!addressPattern.test(email))
       return page(422, "Sign in", mailForm(next, "Enter an e-mail address, such as ada@example.com."))
-    const over = yield* limited(request, email.toLowerCase())
+    const over = yield* limitedAsk(request, email.toLowerCase())
     if (over !== undefined) return over
     const token = yield* signIn.ask(email, next === consolePath ? "" : `?next=${encodeURIComponent(next)}`)
     const asked = page(
@@ -109,8 +109,6 @@ export const make = Effect.fnUntraced(function* (frame: SignInFrame) {
     )
 
   const open = Effect.fnUntraced(function* (request: RawRequest, fields: Fields) {
-    const over = yield* limited(request)
-    if (over !== undefined) return over
     const token = tokenOf(fields)
     if (token === undefined) return ended()
     const next = safeNext(fields?.get("next"))
@@ -120,6 +118,8 @@ export const make = Effect.fnUntraced(function* (frame: SignInFrame) {
       const found = yield* signIn.find(token, browserToken)
       return Option.match(found, { onNone: ended, onSome: (link) => page(200, "Sign in", choices(token, next, link)) })
     }
+    const over = yield* limited(request)
+    if (over !== undefined) return over
     const outcome = yield* signIn.useLink({ token, browserToken, identityId }, browserOf(request))
     if (outcome._tag === "Ended") return ended()
     return outcome._tag === "SignedIn" ? signedIn(next, outcome.token) : codePage(Redacted.value(outcome.code))

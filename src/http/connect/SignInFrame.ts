@@ -96,16 +96,22 @@ export const makeSignInFrame = Effect.fnUntraced(function* (addressOf: (request:
     userAgent: request.headers["user-agent"]?.slice(0, 500) ?? null
   })
 
-  /** Counts a try by the address and, if it is known, the account; the reply if one of them has had too many. */
-  const limited = (request: RawRequest, account?: string): Effect.Effect<RawReply | undefined> =>
+  const limitedBy = (keys: ReadonlyArray<string>): Effect.Effect<RawReply | undefined> =>
     Effect.map(Clock.currentTimeMillis, (now) => {
-      const keys = [subscriberOf(addressOf(request)), ...(account === undefined ? [] : [`account|${account}`])]
-      const isOver = keys.some((key) => signIns.exceeded(key, now) !== undefined)
-      if (!isOver) for (const key of keys) signIns.count(key, now)
-      if (!isOver) return undefined
+      if (keys.every((key) => signIns.exceeded(key, now) === undefined)) {
+        for (const key of keys) signIns.count(key, now)
+        return undefined
+      }
       const reply = message(429, "Too many tries", "Wait a minute, then try again.")
       return { ...reply, headers: { ...reply.headers, "retry-after": "60" } }
     })
+
+  /** Counts a try to sign in, by the address; the reply if it has had too many. */
+  const limited = (request: RawRequest) => limitedBy([subscriberOf(addressOf(request))])
+
+  /** Counts what is asked for before a try, such as a mail: by the address, and by the account that it is asked for. */
+  const limitedAsk = (request: RawRequest, account?: string) =>
+    limitedBy([`ask|${subscriberOf(addressOf(request))}`, ...(account === undefined ? [] : [`account|${account}`])])
 
   /** Goes on to `path`. */
   const goTo = (path: string, setCookie?: string): RawReply => {
@@ -113,14 +119,18 @@ export const makeSignInFrame = Effect.fnUntraced(function* (addressOf: (request:
     return setCookie === undefined ? reply : { ...reply, headers: { ...reply.headers, "set-cookie": setCookie } }
   }
 
-  /** The reply to a request that no page of the service has sent, or that would send a session over the network in plain text. */
-  const refusalOf = (request: RawRequest): RawReply | undefined => {
-    if (!cookie.isPrivate)
-      return message(403, "Not over plain HTTP", "Set SVC_PUBLIC_URL to an address that begins with https:")
-    return cookie.isFromOwnPage(request)
+  /** The reply where a session would go over the network in plain text. */
+  const refusePlain = (): RawReply | undefined =>
+    cookie.isPrivate
       ? undefined
-      : message(403, "Not from here", `Another site asked for this. Open ${origin}${pathOf(request.target)}.`)
-  }
+      : message(403, "Not over plain HTTP", "Set SVC_PUBLIC_URL to an address that begins with https:")
+
+  /** The reply to a request that no page of the service has sent, or whose answer anybody could read. */
+  const refusalOf = (request: RawRequest): RawReply | undefined =>
+    refusePlain() ??
+    (cookie.isFromOwnPage(request)
+      ? undefined
+      : message(403, "Not from here", `Another site asked for this. Open ${origin}${pathOf(request.target)}.`))
 
   /** Replies by the method of the request. */
   const serve = (request: RawRequest, { post, show }: SignInPage): Effect.Effect<RawReply> => {
@@ -142,7 +152,7 @@ export const makeSignInFrame = Effect.fnUntraced(function* (addressOf: (request:
     return Effect.catchAll(handled, () => Effect.succeed(message(503, "Not now", "Please try again in a moment.")))
   }
 
-  return { browserOf, cookie, goTo, limited, message, origin, page, serve }
+  return { browserOf, cookie, goTo, limited, limitedAsk, message, origin, page, refusePlain, serve }
 })
 
 export type SignInFrame = Effect.Effect.Success<ReturnType<typeof makeSignInFrame>>

@@ -1,10 +1,12 @@
 /** The pages on which people sign in with a link of the operator's command line, and sign out. */
 import { Effect, Option, Redacted } from "effect"
 import { MailSignIn } from "../../actors/management/access/MailSignIn.js"
+import { ProviderSignIn } from "../../actors/management/access/ProviderSignIn.js"
 import { SignIn } from "../../actors/management/access/SignIn.js"
 import { html, type Markup } from "../Markup.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
 import { mailForm } from "./MailSignInPages.js"
+import { providerConnection, providerLink } from "./ProviderPages.js"
 import { nextOf, safeNext, type SignInFrame, tokenForm, tokenOf, tokenScript } from "./SignInFrame.js"
 
 export const loginPath = "/login"
@@ -32,6 +34,7 @@ export const make = Effect.fnUntraced(function* ({
 }: SignInFrame) {
   const signIn = yield* SignIn
   const mail = yield* MailSignIn
+  const provider = yield* ProviderSignIn
 
   const show = Effect.fnUntraced(function* (request: RawRequest) {
     const token = cookie.tokenOf(request)
@@ -39,9 +42,18 @@ export const make = Effect.fnUntraced(function* ({
     const next = nextOf(request.target)
     // A new link signs in whoever it names, also in a browser where somebody is signed in.
     const form = tokenForm(loginPath, next)
+    const connect =
+      Option.isSome(provider) && person !== undefined && person.method !== "oidc"
+        ? providerConnection(provider.value.host, next)
+        : html``
     return person === undefined
-      ? page(200, "Sign in", html`${form}${signedOut(mail.isOn ? [mailForm(next)] : [])}`, { script: tokenScript })
-      : page(200, "Signed in", html`${signedIn(person.email, next)}${form}`, { script: tokenScript })
+      ? page(
+          200,
+          "Sign in",
+          html`${form}${signedOut([...(Option.isSome(provider) ? [providerLink(provider.value.host, next)] : []), ...(mail.isOn ? [mailForm(next)] : [])])}`,
+          { script: tokenScript }
+        )
+      : page(200, "Signed in", html`${signedIn(person.email, next)}${connect}${form}`, { script: tokenScript })
   })
 
   const open = Effect.fnUntraced(function* (request: RawRequest, fields: ReadonlyMap<string, string> | undefined) {

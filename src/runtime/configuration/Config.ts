@@ -6,6 +6,7 @@ import type { PlanName } from "../../domain/organisation/Plan.js"
 import type { NodeRole } from "../../domain/run/ClusterView.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "../postgres/database/Roles.js"
 import { closestName } from "../../domain/ClosestName.js"
+import { oidcOf, oidcProblems } from "./OidcSettings.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { defaultLogFormat, formerNames, settings, settingTable } from "./SettingTable.js"
 
@@ -76,7 +77,9 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
   const found = yield* Effect.either(
     Effect.withConfigProvider(variables, ConfigProvider.fromMap(new Map(Object.entries(renamed(env)))))
   )
-  const problems = Either.isLeft(found) ? sentences(found.left) : missing(found.right)
+  const problems = Either.isLeft(found)
+    ? sentences(found.left)
+    : [...missing(found.right), ...oidcProblems(found.right)]
   if (Either.isLeft(found) || problems.length > 0) {
     return yield* new OperatorError({
       message: ["svc cannot start with this configuration:", ...problems.map((line) => `  ${line}`)].join("\n")
@@ -94,6 +97,7 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
   })
   return {
     ...rest,
+    oidc: oidcOf(found.right),
     host,
     port,
     database,
@@ -160,6 +164,11 @@ const variables = Config.all({
   platformValues: settingTable.platformValues.config,
   egressAllow: settingTable.egressAllow.config,
   smtpUrl: settingTable.smtpUrl.config,
+  oidcIssuer: settingTable.oidcIssuer.config,
+  oidcClientId: settingTable.oidcClientId.config,
+  oidcClientSecret: settingTable.oidcClientSecret.config,
+  oidcJoin: settingTable.oidcJoin.config,
+  oidcOnly: settingTable.oidcOnly.config,
   trustedProxies: settingTable.trustedProxies.config,
   runners: settingTable.runners.config,
   guestMemory: settingTable.guestMemory.config,

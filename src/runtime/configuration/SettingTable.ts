@@ -7,6 +7,7 @@ import { parseUrl } from "../../domain/Url.js"
 import { parseAllowList } from "../egress/Address.js"
 import { defaultLedgerBytes } from "../memory/ByteLedger.js"
 import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
+import { oidcTable } from "./OidcSettings.js"
 import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
 import {
   durationText,
@@ -277,6 +278,7 @@ export const settingTable = {
     mailServer,
     "none: no e-mail is sent"
   ),
+  ...oidcTable,
   trustedProxies: setting(
     {
       name: "SVC_TRUSTED_PROXIES",

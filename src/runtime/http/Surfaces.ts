@@ -8,6 +8,7 @@ import { make as makeApprovalPages } from "../../http/connect/ApprovalPages.js"
 import { make as makeMailPages } from "../../http/connect/MailPages.js"
 import { make as makeInvitationPages } from "../../http/connect/InvitationPages.js"
 import { make as makeMailSignInPages } from "../../http/connect/MailSignInPages.js"
+import { make as makeProviderPages } from "../../http/connect/ProviderPages.js"
 import { makeSignInFrame } from "../../http/connect/SignInFrame.js"
 import { make as makeSignInPages } from "../../http/connect/SignInPages.js"
 import { calledWorkflow } from "../../http/execution/CalledWorkflow.js"
@@ -54,6 +55,7 @@ export const layer = Layer.effect(
     const signInFrame = yield* makeSignInFrame(pipeline.addressOf)
     const signInPageAt = yield* makeSignInPages(signInFrame)
     const invitationPageAt = yield* makeInvitationPages(signInFrame)
+    const providerPageAt = yield* makeProviderPages(signInFrame)
     const mailSignInPageAt = yield* makeMailSignInPages(signInFrame)
     const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
@@ -125,7 +127,8 @@ export const layer = Layer.effect(
         approvalPageAt(request) ??
         signInPageAt(request) ??
         invitationPageAt(request) ??
-        mailSignInPageAt(request),
+        mailSignInPageAt(request) ??
+        providerPageAt(request),
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,

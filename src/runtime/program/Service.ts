@@ -98,6 +98,7 @@ import * as Keys from "../postgres/organisation/Keys.js"
 import * as Sessions from "../postgres/access/Sessions.js"
 import * as Invitations from "../postgres/access/Invitations.js"
 import * as MailSignIns from "../postgres/access/MailSignIns.js"
+import * as ProviderSignIns from "../postgres/access/ProviderSignIns.js"
 import * as SignIns from "../postgres/access/SignIns.js"
 import * as KeyValues from "../postgres/run/KeyValues.js"
 import * as Maintenance from "../postgres/database/Maintenance.js"
@@ -204,6 +205,7 @@ const stores = Layer.mergeAll(
   SignIns.layer,
   Invitations.layer,
   MailSignIns.layer,
+  ProviderSignIns.layer,
   Connectors.layer,
   ConnectionStore.layer,
   ConnectionSweeps.layer,

@@ -6,6 +6,7 @@ import { CallbackSecret } from "../../actors/management/access/CallbackSecret.js
 import { OwnSessions } from "../../actors/management/access/OwnSessions.js"
 import { InvitationAcceptance } from "../../actors/management/access/InvitationAcceptance.js"
 import { MailSignIn } from "../../actors/management/access/MailSignIn.js"
+import { ProviderSignIn } from "../../actors/management/access/ProviderSignIn.js"
 import { SignInMails } from "../../actors/management/access/SignInMails.js"
 import { SignIn } from "../../actors/management/access/SignIn.js"
 import { Roles } from "../../actors/management/access/Roles.js"
@@ -47,9 +48,15 @@ import { Triggers } from "../../actors/management/trigger/Triggers.js"
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { Workflows } from "../../actors/management/workflow/Workflows.js"
 import { Settings } from "../configuration/Config.js"
+import * as OidcProvider from "../oauth/OidcProvider.js"
+import { bundleOf } from "./Processes.js"
 
 const organisations = Layer.unwrapEffect(
   Effect.map(Settings, ({ defaultPlan }) => Layer.provideMerge(Organisations.Default({ defaultPlan }), Groups.Default))
+)
+
+const identityProvider = Layer.unwrapEffect(
+  Effect.map(Settings, ({ oidc }) => OidcProvider.layer(oidc, bundleOf("openid.cjs")))
 )
 
 /** The use cases of management, one layer for each noun. */
@@ -58,6 +65,7 @@ export const useCases = Layer.mergeAll(
   OwnSessions.Default,
   SignIn.Default,
   MailSignIn.Default,
+  ProviderSignIn.Default,
   InvitationAcceptance.Default,
   Approvals.Default,
   LinkedApprovals.Default,
@@ -94,6 +102,7 @@ export const useCases = Layer.mergeAll(
   Workspaces.Default
 ).pipe(
   Layer.provide(SignInMails.Default),
+  Layer.provide(identityProvider),
   Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)),
   Layer.provideMerge(ExecutionControl.Default),
   Layer.provideMerge(StepTests.Default),

@@ -81,6 +81,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [
     "src/actors/connection/credential/AuthorizationCallback.ts#isForeignIssuer",
+    "src/actors/management/access/ProviderSignIn.ts#make",
     "src/actors/management/connector/ConnectorPages.ts#make",
     "src/domain/event/WebhookPayload.ts#bodyForm",
     "src/http/auth/RefusalCounters.ts#groups",
@@ -90,7 +91,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/pipeline/OperationHandlers.ts#decodedPath",
     "src/http/pipeline/NamedCustomer.ts#customersNamedOutsideHeaders",
     "src/http/operations/Workflows.ts#workflowsOperations",
-    "src/runtime/http/BuiltFiles.ts#takesGzip"
+    "src/runtime/http/BuiltFiles.ts#takesGzip",
+    "src/runtime/oauth/OidcProvider.ts#make"
   ],
   "the bodies of all endpoints are measured, in each member": [
     "src/actors/management/connector/ConnectorImport.ts#readImport",

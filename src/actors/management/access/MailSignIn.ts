@@ -6,6 +6,7 @@ import { Effect, Option, Redacted } from "effect"
 import type { Browser } from "../../../domain/access/Session.js"
 import { readCode, signInCode } from "../../../domain/access/SignInCode.js"
 import type { Unavailable } from "../../../domain/Failure.js"
+import { IdentityProvider } from "../../ports/access/IdentityProvider.js"
 import { MailSignIns, type OpenMailLink } from "../../ports/access/MailSignIns.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -46,6 +47,7 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const mails = yield* SignInMails
   const origin = yield* Origin
+  const provider = yield* IdentityProvider
   const { attempt, refuse } = yield* makeSignInAttempts
 
   const linkHash = (token: string) => digests.keyHash(`mail-sign-in|${token}`)
@@ -61,8 +63,8 @@ const make = Effect.gen(function* () {
   })
 
   return {
-    /** Whether people can sign in so: there is a mail server. */
-    isOn: mails.isConfigured,
+    /** Whether people can sign in so: there is a mail server, and they need not sign in at the operator's provider. */
+    isOn: mails.isConfigured && !Option.exists(provider, ({ isOnly }) => isOnly),
 
     /** Begins, and returns the token by which the browser is known. `query`: added to the path of the link. */
     ask: Effect.fnUntraced(function* (email: string, query: string): Effect.fn.Return<Redacted.Redacted, Unavailable> {

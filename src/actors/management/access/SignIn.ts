@@ -1,7 +1,7 @@
 /** Use cases of people who sign in and out in a browser. There are no passwords. Specification: Authorisation. */
 import { DateTime, Effect, Option, type Redacted } from "effect"
 import { actorOf } from "../../../domain/access/Caller.js"
-import { type Browser, isOver } from "../../../domain/access/Session.js"
+import { type Browser, isOver, type SignInMethod } from "../../../domain/access/Session.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { IdentityId } from "../../../domain/Ids.js"
 import { Sessions } from "../../ports/access/Sessions.js"
@@ -14,6 +14,7 @@ import { makeSignInAttempts, sessionHash } from "./SignInAttempts.js"
 export interface SessionPerson {
   readonly identityId: IdentityId
   readonly email: string
+  readonly method: SignInMethod
 }
 
 const make = Effect.gen(function* () {
@@ -38,7 +39,9 @@ const make = Effect.gen(function* () {
     /** The person whose session it is; `undefined`: it has ended. */
     personOf: (token: string): Effect.Effect<SessionPerson | undefined, Unavailable> =>
       Effect.map(find(token), (known) =>
-        known === undefined ? undefined : { identityId: known.session.identityId, email: known.email }
+        known === undefined
+          ? undefined
+          : { identityId: known.session.identityId, email: known.email, method: known.session.method }
       ),
 
     /** Ends the session, if it has not ended. */
