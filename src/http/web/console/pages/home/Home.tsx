@@ -7,7 +7,7 @@ import { Card, Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { Table } from "../../ui/Table.js"
 import { durationText, Time } from "../../ui/Time.js"
-import { UsageChart } from "../../ui/UsageChart.js"
+import { UsageChart } from "../../ui/usage/UsageChart.js"
 import { Guide } from "./Guide.js"
 import { NeedsYou } from "./NeedsYou.js"
 

@@ -1,7 +1,7 @@
 /** Runs and events by day; the code that draws it is loaded when it is shown. */
 import { lazy, Suspense, useMemo } from "react"
-import { useRead } from "../api/Reads.js"
-import { Loaded, Loading } from "./States.js"
+import { useRead } from "../../api/Reads.js"
+import { Loaded, Loading } from "../States.js"
 
 const Chart = lazy(async () => ({ default: (await import("./Chart.js")).Chart }))
 

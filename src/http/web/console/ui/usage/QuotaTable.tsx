@@ -1,9 +1,9 @@
 /** What is used of each limit, by the organisation or one customer. */
-import { useRead } from "../api/Reads.js"
-import { Card } from "./Page.js"
-import { Guard, Loaded } from "./States.js"
-import { Table } from "./Table.js"
-import { Time } from "./Time.js"
+import { useRead } from "../../api/Reads.js"
+import { Card } from "../Page.js"
+import { Guard, Loaded } from "../States.js"
+import { Table } from "../Table.js"
+import { Time } from "../Time.js"
 
 export const QuotaTable = ({ customerId }: { readonly customerId?: string }) => (
   <Guard permission="settings:read">
