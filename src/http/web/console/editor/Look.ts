@@ -42,6 +42,7 @@ const frame = EditorView.theme({
   ".cm-deletedChunk, .cm-deletedLine": { backgroundColor: "var(--bad-wash) !important" },
   "&.cm-merge-a .cm-changedLine": { backgroundColor: "var(--bad-wash) !important" },
   ".cm-changedText": { background: "none !important", textDecoration: "underline 2px", textUnderlineOffset: "3px" },
+  ".cm-deletedChunk .cm-deletedText, .cm-deletedText": { background: "none", textDecoration: "line-through" },
   ".cm-changeGutter": { width: "4px" },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--soft)" }
 })

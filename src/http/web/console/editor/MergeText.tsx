@@ -1,7 +1,7 @@
 /** Two texts beside each other with their differences; one of them may be edited. Loaded when the first one is shown. */
 import { javascript } from "@codemirror/lang-javascript"
 import { json } from "@codemirror/lang-json"
-import { MergeView } from "@codemirror/merge"
+import { MergeView, unifiedMergeView } from "@codemirror/merge"
 import { EditorState } from "@codemirror/state"
 import { EditorView } from "@codemirror/view"
 import { basicSetup } from "codemirror"
@@ -19,6 +19,9 @@ export interface MergeTextProps {
   /** Makes the second text editable, with buttons that take over a part of the first one. */
   readonly onChange?: (text: string) => void
 }
+
+/** Pixels below which one text is shown, with what the other one has in between. */
+const narrow = 560
 
 export const MergeText = ({ after, afterLabel, before, beforeLabel, language, onChange }: MergeTextProps) => {
   const host = useRef<HTMLDivElement>(null)
@@ -40,21 +43,32 @@ export const MergeText = ({ after, afterLabel, before, beforeLabel, language, on
       EditorState.readOnly.of(isReadOnly),
       EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, "aria-readonly": String(isReadOnly) })
     ]
+    const listen = EditorView.updateListener.of(({ docChanged, state }) => {
+      if (docChanged) latest.current?.(state.doc.toString())
+    })
+    const collapseUnchanged = { margin: 3, minSize: 6 }
+    const ofAfter = [...common(afterLabel, !isEditable), listen]
+    if (element.clientWidth < narrow) {
+      const single = new EditorView({
+        root,
+        parent,
+        state: EditorState.create({
+          doc: after,
+          extensions: [
+            ...ofAfter,
+            unifiedMergeView({ original: before, mergeControls: isEditable, gutter: true, collapseUnchanged })
+          ]
+        })
+      })
+      return () => single.destroy()
+    }
     const merge = new MergeView({
       root,
       parent,
       a: { doc: before, extensions: common(beforeLabel, true) },
-      b: {
-        doc: after,
-        extensions: [
-          ...common(afterLabel, !isEditable),
-          EditorView.updateListener.of(({ docChanged, state }) => {
-            if (docChanged) latest.current?.(state.doc.toString())
-          })
-        ]
-      },
+      b: { doc: after, extensions: ofAfter },
       ...(isEditable ? { revertControls: "a-to-b" as const } : {}),
-      collapseUnchanged: { margin: 3, minSize: 6 },
+      collapseUnchanged,
       gutter: true
     })
     merge.dom.style.maxHeight = "60vh"
