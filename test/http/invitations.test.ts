@@ -44,6 +44,21 @@ const invite = async (ask: AskPerson, email: string, role = "developer") => {
   return { token, id: body.data.userId, mailed: body.data.mailed }
 }
 
+describe("the first owner", () => {
+  it("is made by no invitation: only by a link of the command line", async () => {
+    const { body } = await svc.ask("POST", "/api/v1/users/invite", {
+      key: svc.first.key,
+      body: { email: "first@example.com", role: "owner" }
+    })
+    const token = new URL(body.data.inviteUrl).hash.slice("#token=".length)
+    assert.strictEqual((await post(`token=${token}`)).status, 410)
+    assert.strictEqual((await accept(token)).status, 410)
+    assert.deepStrictEqual(await svc.sql("SELECT id FROM users WHERE status = 'active'"), [])
+    await newOwner("With an owner")
+    assert.strictEqual((await accept(token)).status, 303)
+  })
+})
+
 describe("an invitation", () => {
   it("shows what it is to, and signs in by its button, once, also when many press it at the same time", async () => {
     const { cookie, organisation } = await newOwner("Inviting")

@@ -23,10 +23,10 @@ export const makeSignInLink = Effect.fn("SignInLink.make")(function* (
 
 const decodeOrganisation = rowDecoder("organisations", { id: OrganisationId })
 
-/** The organisation that waits for its first person, who is made by a link; none: there are people, or no organisation. */
+/** The organisation that waits for its first person, who is made by a link; none: somebody may act, or there is no organisation. */
 export const findUnowned = Effect.fn("SignInLink.unowned")(function* () {
   const sql = yield* WriterSql
-  const [row] =
-    yield* sql`SELECT id FROM organisations WHERE NOT EXISTS (SELECT FROM users) ORDER BY created_at, id LIMIT 1`
+  const [row] = yield* sql`SELECT id FROM organisations WHERE NOT EXISTS (SELECT FROM users WHERE status = 'active')
+      ORDER BY created_at, id LIMIT 1`
   return row === undefined ? Option.none<OrganisationId>() : Option.some(decodeOrganisation(row).id)
 })

@@ -7,17 +7,25 @@ import type { AuditId, IdentityId } from "../../../domain/Ids.js"
 import type { Browser } from "../../../domain/access/Session.js"
 import { firstRow } from "../database/DatabaseUnavailable.js"
 import { rowDecoder } from "../record/Table.js"
-import { decodePerson, makeSessionOpening, type Person, personColumns, refusalOf } from "./SessionOpening.js"
+import {
+  decodePerson,
+  makeSessionOpening,
+  mayBeGiven,
+  type Person,
+  personColumns,
+  refusalOf
+} from "./SessionOpening.js"
 
 const decodeOpen = rowDecoder("users", { email: Schema.String, organisation: Schema.String, role: Schema.String })
 
 const openSql = `SELECT u.email, o.name AS organisation, r.name AS role
   FROM users u JOIN organisations o ON o.id = u.org JOIN roles r ON r.id = u.role_id
-  WHERE u.invite_hash = $1 AND u.status = 'invited' AND u.invite_expires_at > now()`
+  WHERE u.invite_hash = $1 AND u.status = 'invited' AND u.invite_expires_at > now() AND ${mayBeGiven}`
 
 /** Locks the person, so that of two who accept one does. */
-const takeSql = `SELECT ${personColumns}, u.invite_expires_at > now() AS "isInTime" FROM users u
-  WHERE u.invite_hash = $1 AND u.status = 'invited' FOR NO KEY UPDATE`
+const takeSql = `SELECT ${personColumns}, u.invite_expires_at > now() AS "isInTime"
+  FROM users u JOIN roles r ON r.id = u.role_id
+  WHERE u.invite_hash = $1 AND u.status = 'invited' AND ${mayBeGiven} FOR NO KEY UPDATE OF u`
 const decodeInTime = rowDecoder("users", { isInTime: Schema.Boolean })
 
 /** The statements that accept an invitation, in the caller's transaction. */

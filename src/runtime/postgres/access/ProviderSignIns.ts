@@ -12,7 +12,7 @@ import { IdentityId, OrganisationId, RoleId } from "../../../domain/Ids.js"
 import { execute, firstRow } from "../database/DatabaseUnavailable.js"
 import { rowDecoder } from "../record/Table.js"
 import { makeAcceptance } from "./Invitations.js"
-import { decodePerson, makeSessionOpening, personColumns, refusalOf } from "./SessionOpening.js"
+import { decodePerson, makeSessionOpening, mayBeGiven, personColumns, refusalOf } from "./SessionOpening.js"
 
 /** Expired rows that one sign-in removes. */
 const mostRemoved = 1_000
@@ -58,7 +58,7 @@ export const layer = Layer.effect(
     const findJoined = ({ organisation, role }: JoinRule, { email }: ProvedPerson) =>
       Effect.map(
         sql`SELECT o.id AS "organisationId", r.id AS "roleId" FROM organisations o JOIN roles r ON r.org = o.id
-          WHERE (o.id = ${organisation} OR o.slug = ${organisation}) AND r.name = ${role}
+          WHERE (o.id = ${organisation} OR o.slug = ${organisation}) AND r.name = ${role} AND ${sql.literal(mayBeGiven)}
             AND NOT EXISTS (SELECT FROM users u WHERE u.org = o.id AND lower(u.email) = lower(${email}))`,
         ([row]) => (row === undefined ? undefined : decodeJoined(row))
       )

@@ -35,6 +35,10 @@ export const personColumns = `u.id, u.org AS "organisationId", u.email, u.name, 
 const membersSql = `SELECT ${personColumns} FROM users u WHERE u.identity_id = $1 AND u.status = 'active'
   ORDER BY u.created_at, u.id LIMIT ${sessionLimits.organisations}`
 
+/** Whether the role `r` may be given: the first owner of the installation is made by a link of the command line alone. */
+export const mayBeGiven = `(NOT (r.builtin AND r.name = 'owner') OR EXISTS (SELECT FROM users x JOIN roles y ON y.id = x.role_id
+  WHERE x.status = 'active' AND y.builtin AND y.name = 'owner'))`
+
 /** The refusal of a try that would have signed in these people. */
 export const refusalOf = (people: ReadonlyArray<Person>, reason: FailedSignIn["reason"]): RefusedSignIn => ({
   _tag: "Refused",
