@@ -54,6 +54,7 @@ import people from "./0052_people.js"
 import identitiesEnd from "./0053_identities_end.js"
 import readsAndUsedLinks from "./0054_reads_and_used_links.js"
 import waysIn from "./0055_ways_in.js"
+import watch from "./0056_watch.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -109,5 +110,6 @@ export const migrations = {
   "0052_people": Effect.asVoid(people),
   "0053_identities_end": Effect.asVoid(identitiesEnd),
   "0054_reads_and_used_links": Effect.asVoid(readsAndUsedLinks),
-  "0055_ways_in": Effect.asVoid(waysIn)
+  "0055_ways_in": Effect.asVoid(waysIn),
+  "0056_watch": Effect.asVoid(watch)
 }

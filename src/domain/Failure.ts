@@ -149,6 +149,9 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
 /** The organisation has as many runs in flight as its plan allows. */
 export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns", { limit: Schema.JsonNumber }) {}
 
+/** The caller has as many watches open as it may have. */
+export class TooManyWatches extends Data.TaggedError("TooManyWatches")<{ readonly limit: number }> {}
+
 /** The execution exceeded its time while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
 
@@ -225,6 +228,7 @@ export type Failure =
   | UnsupportedMediaType
   | RateLimited
   | TooManyRuns
+  | TooManyWatches
   | TimedOut
   | FlowFailed
   | DatasourceFailed

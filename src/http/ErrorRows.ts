@@ -93,6 +93,12 @@ const rows: Rows = {
     message: `${limit} runs of the organisation are under way, as many as its plan allows at once: try again when one has ended, or start a Standard or Long workflow, which waits`,
     retryAfterSeconds: 1
   }),
+  TooManyWatches: ({ limit }) => ({
+    status: 429,
+    code: "RATE_LIMITED",
+    message: `${limit} watches of this session or key are open on this node, as many as it may have: close one`,
+    retryAfterSeconds: 1
+  }),
   QuotaExceeded: ({ dimension, limit, resetAt, used }, now) => ({
     status: 429,
     code: "QUOTA_EXCEEDED",

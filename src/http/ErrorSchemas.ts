@@ -120,7 +120,7 @@ const Invalid = failures("Invalid", 422, ["ValidationFailed"], ValidationFailed.
 const TooMany = failures(
   "TooMany",
   429,
-  ["RateLimited", "TooManyRuns", "ProviderLimited", "QuotaExceeded"],
+  ["RateLimited", "TooManyRuns", "TooManyWatches", "ProviderLimited", "QuotaExceeded"],
   ["RATE_LIMITED", "QUOTA_EXCEEDED"]
 )
 const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER_ERROR"])

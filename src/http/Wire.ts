@@ -66,6 +66,8 @@ export interface StreamedBody {
   readonly pieces: AsyncIterable<Uint8Array>
   /** Called when the client takes no more of it. */
   readonly cancel: () => void
+  /** It ends only when it is cancelled, so that a server that leaves cancels it. */
+  readonly isEndless?: boolean
 }
 
 /** The target without its query. */

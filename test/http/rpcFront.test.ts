@@ -132,7 +132,7 @@ customerMatrix(world)
 describe("the front", () => {
   it("offers every operation whose contract is JSON, and names the others", () => {
     const others = [...surfaceB, ...surfaceC].filter((one) => !isOffered(one)).map(nameOf)
-    assert.deepStrictEqual(others, ["workflows.diagram", "workflows.export", "executions.diagram"])
+    assert.deepStrictEqual(others, ["workflows.diagram", "workflows.export", "executions.diagram", "watch.open"])
     assert.isAbove(calls, 500)
   })
 

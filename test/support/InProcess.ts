@@ -217,7 +217,11 @@ const textOf = async (body: RawReply["body"]): Promise<string> => {
   if (typeof body === "string") return body
   if (body instanceof Uint8Array) return Buffer.from(body).toString()
   const pieces: Array<Uint8Array> = []
-  for await (const piece of body.pieces) pieces.push(piece)
+  for await (const piece of body.pieces) {
+    pieces.push(piece)
+    if (body.isEndless === true) break
+  }
+  if (body.isEndless === true) body.cancel()
   return Buffer.concat(pieces).toString()
 }
 

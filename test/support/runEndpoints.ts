@@ -14,6 +14,7 @@ export const runEndpoints: { readonly [name: string]: Endpoint } = {
     uses: ({ side, world }) => world.openApproval(side)
   },
   "GET /api/v1/executions/:eid/steps": plain,
+  "GET /api/v1/watch": { query: ({ side }) => `topics=executions,connections,execution:${side.execution}` },
   "GET /api/v1/executions/:eid/diagram.svg": plain,
   "GET /api/v1/executions/:eid/fixtures": plain,
   "GET /api/v1/executions/:eid/logs": plain,

@@ -19,8 +19,8 @@ export const firstPosition: CommitPosition = { end: "0", open: [] }
 const mostOpen = 10_000
 
 const pattern = /^\d{1,19}:(\d{1,19}):((?:\d{1,19}(?:,|$))*)$/
-/** The ids are compared as `xid8`, which a signed number of 64 bits always fits. */
-const mostId = 2n ** 63n
+/** The ids are compared as numbers; no database has counted so far. */
+const mostId = 2n ** 53n
 
 const isId = (text: string): boolean => BigInt(text) < mostId
 
@@ -35,6 +35,10 @@ export const readPosition = (text: string): Option.Option<CommitPosition> => {
 
 /** As `readPosition` reads it. */
 export const positionText = ({ end, open }: CommitPosition): string => `${open[0] ?? end}:${end}:${open.join(",")}`
+
+/** Whether a transaction, which has committed by now, did so after the position. Ids up to 2^53 are exact. */
+export const isAfter = ({ end, open }: CommitPosition, transaction: number): boolean =>
+  transaction >= Number(end) || open.includes(String(transaction))
 
 /**
  * Whether the position is one of another history: of a database that was restored from a dump, whose transactions are

@@ -157,5 +157,6 @@ export const tagDescriptions: { readonly [group: string]: string } = {
   notifications: "Messages for the people of the organisation.",
   quota: "What the organisation and its customers use of their limits.",
   cluster: "The nodes of the service, and who holds which part of the work.",
+  watch: "Streams that tell which records change, while they change.",
   audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

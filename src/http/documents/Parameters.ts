@@ -46,6 +46,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   to: "The same as `created_before`.",
   q: "Only records whose name contains this text.",
   status: "Only records with this status.",
+  topics: "What is watched, separated by commas.",
   tag: "Only records with this tag.",
   type: "Only records of this type.",
   kind: "Only records of this kind.",

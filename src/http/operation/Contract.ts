@@ -86,6 +86,8 @@ export interface Answer {
   readonly isJson: boolean
   /** Media types that it may have instead of that of its schema. */
   readonly otherTypes?: ReadonlyArray<string>
+  /** Its body is a `StreamedBody`. */
+  readonly isStreamed?: boolean
 }
 
 /** What an operation declares. */

@@ -2,6 +2,7 @@
 import { HttpApiSchema } from "@effect/platform"
 import type { Schema } from "effect"
 import { AcceptedData, CreatedData, Data, Page } from "../Shapes.js"
+import type { StreamedBody } from "../Wire.js"
 import type { AnySchema, Answer } from "./Contract.js"
 
 /** The answers of an operation whose use case gives an `A`. */
@@ -55,6 +56,12 @@ export const bareValue = <A, I>(schema: Schema.Schema<A, I>): Output<A> => ({ an
 /** A text to download, of one of the media types; the use case sets another than the first in the exchange. */
 export const file = (contentType: string, ...others: ReadonlyArray<string>): Output<string> => ({
   answers: [{ ...answerOf(HttpApiSchema.Text({ contentType })), otherTypes: others }],
+  wrap: asIs
+})
+
+/** A text that streams. */
+export const stream = (contentType: string): Output<StreamedBody> => ({
+  answers: [{ ...answerOf(HttpApiSchema.Text({ contentType })), isStreamed: true }],
   wrap: asIs
 })
 

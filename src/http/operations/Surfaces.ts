@@ -26,6 +26,7 @@ import { ownSessionsOperations } from "./access/OwnSessions.js"
 import { usersOperations, rolesOperations } from "./access/Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
 import { stepTestOperations } from "./run/StepTests.js"
+import { watchOperations } from "./run/Watch.js"
 import { tenantWorkflowOperations, workflowsOperations } from "./Workflows.js"
 
 /** Surface A: starting runs, and the proxy. Routes of their own serve both. */
@@ -81,6 +82,7 @@ export const surfaceC = [
   ...notificationsOperations,
   ...quotaOperations,
   ...clusterOperations,
+  ...watchOperations,
   ...auditOperations
 ]
 

@@ -3,6 +3,8 @@ import type { CallContext } from "../../actors/management/CallContext.js"
 import type { Principal } from "../../actors/management/Caller.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { Json } from "../../domain/Json.js"
+import type { Effect } from "effect"
+import type { Failure } from "../../domain/Failure.js"
 import { pathOf, type RequestHead } from "../Wire.js"
 import type { Route } from "./Routes.js"
 
@@ -28,7 +30,9 @@ export class Exchange implements CallContext {
     readonly request: RequestHead,
     /** Reaches one customer only if the request names one. */
     public caller: Principal,
-    readonly expectedVersion: number | undefined
+    readonly expectedVersion: number | undefined,
+    /** The caller as the credential of the request has it now, without its signature. */
+    readonly recognise: Effect.Effect<Principal, Failure>
   ) {}
 
   get audit(): CallContext["audit"] {

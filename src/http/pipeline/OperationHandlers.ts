@@ -11,7 +11,7 @@ import { type Fields, queryFields } from "../../domain/event/WebhookPayload.js"
 import { answerDefect, decodeFailure } from "../DecodeFailure.js"
 import type { AnySchema, Contract, Answer } from "../operation/Contract.js"
 import type { AnyCall, Operation, ServicesOf } from "../operation/Operation.js"
-import type { RawReply } from "../Wire.js"
+import type { RawReply, StreamedBody } from "../Wire.js"
 import type { Exchange } from "./Exchange.js"
 
 export type OperationHandler = (exchange: Exchange) => Effect.Effect<RawReply, unknown>
@@ -79,10 +79,15 @@ const callDecoder = ({ input: { body, path, query } }: Contract) => {
 // --- Replies ---
 
 const encodeReply = (
-  { schema, status }: Answer,
+  { isStreamed = false, schema, status }: Answer,
   value: unknown,
   headers: RawReply["headers"]
 ): Effect.Effect<RawReply> => {
+  if (isStreamed) {
+    const type = HttpApiSchema.getEncoding(schema.ast).contentType
+    // The type of the output says so.
+    return Effect.succeed({ status, headers: { "content-type": type, ...headers }, body: value as StreamedBody })
+  }
   if (HttpApiSchema.isVoid(schema.ast)) return Effect.succeed({ status, headers, body: "" })
   const encoded = Schema.encodeUnknownEither(schema)(value)
   if (Either.isLeft(encoded)) return Effect.die(answerDefect(ParseResult.ArrayFormatter.formatErrorSync(encoded.left)))

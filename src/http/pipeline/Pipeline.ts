@@ -200,7 +200,8 @@ export const make = Effect.gen(function* () {
           const missing = rules.missingHeader(request)
           if (missing !== undefined) return Effect.fail(missing)
           const version = expectedVersion(request)
-          const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version))
+          const again = Effect.map(recognised(request, requestId, rules, openWhileSuspended), ({ caller }) => caller)
+          const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version), again)
           exchange = opened
           return Effect.flatMap(admit(caller), (counts) => {
             admission = counts
@@ -223,6 +224,9 @@ export const make = Effect.gen(function* () {
           )
       }).pipe(Effect.onInterrupt(() => auditExchange(exchange, "interrupted")))
     })
+
+  const recognised = (request: RequestHead, requestId: RequestId, rules: SurfaceRules, openWhileSuspended: boolean) =>
+    Effect.suspend(() => authentication.recognise(request, requestId, admittanceOf(rules, openWhileSuspended)))
 
   /** The caller by the head alone, or the reply that refuses it. */
   const recognise = (rules: SurfaceRules, request: RequestHead, openWhileSuspended = false) => {

@@ -35,7 +35,12 @@ export const TenantFailures = Schema.Union(
   ),
   failures("TenantTooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"]),
   failures("TenantWrongMediaType", 415, ["UnsupportedMediaType"], ["UNSUPPORTED_MEDIA_TYPE"]),
-  failures("TenantTooMany", 429, ["RateLimited", "TooManyRuns", "ProviderLimited", "QuotaExceeded"], ["RATE_LIMITED"]),
+  failures(
+    "TenantTooMany",
+    429,
+    ["RateLimited", "TooManyRuns", "TooManyWatches", "ProviderLimited", "QuotaExceeded"],
+    ["RATE_LIMITED"]
+  ),
   failures("TenantUnexpected", 500, ["FlowFailed"], ["INTERNAL_ERROR"]),
   failures("TenantNoAnswer", 502, ["ProviderFailed"], ["INTERNAL_ERROR"]),
   failures("TenantNotNow", 503, ["Unavailable"], ["INTERNAL_ERROR"]),

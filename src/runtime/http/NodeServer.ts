@@ -21,6 +21,7 @@ import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receiv
 import { IncomingConnections } from "./IncomingConnections.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { inflateBody } from "./Inflate.js"
+import { EndlessReplies } from "./EndlessReplies.js"
 import { RequestGate } from "./RequestGate.js"
 import { UnreadReplies } from "./UnreadReplies.js"
 import { declaredLength, hasBody, type Recognised, BodyReceiver, takeForBody } from "./BodyReceiver.js"
@@ -161,6 +162,7 @@ export const serve = (
     const arrivals = new WeakMap<Duplex, IncomingBody>()
     /** What clients have not read of answers without a key. */
     const unread = new UnreadReplies()
+    const endless = new EndlessReplies()
     const connections = new IncomingConnections(options.connections ?? incomingConnections)
 
     /** Runs a handler and writes its reply. */
@@ -168,8 +170,10 @@ export const serve = (
       const fiber = runFork(handled)
       fiber.addObserver((exit) => {
         if (gate.isLeaving) response.shouldKeepAlive = false
-        if (exit._tag === "Success") write(response, bounded(response, exit.value), rest)
-        else response.destroy()
+        if (exit._tag === "Success") {
+          endless.follow(response, exit.value.body)
+          write(response, bounded(response, exit.value), rest)
+        } else response.destroy()
       })
       return fiber
     }
@@ -344,13 +348,17 @@ export const serve = (
       connections: connections,
       handOver: Effect.suspend(() => {
         gate.finish()
+        endless.end()
         // `close` of an HTTP server also closes idle connections at once, and a request may be on its way on one of them.
         NetServer.prototype.close.call(server)
         return connections.settled
       }),
       leave: (patience) =>
         Effect.zipRight(
-          gate.leave(patience),
+          Effect.zipRight(
+            Effect.sync(() => endless.end()),
+            gate.leave(patience)
+          ),
           Effect.sync(() => gate.close())
         )
     }

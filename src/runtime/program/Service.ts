@@ -86,6 +86,7 @@ import * as OpenEvents from "../postgres/event/OpenEvents.js"
 import * as DirectStream from "../postgres/event/DirectStream.js"
 import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/run/ExecutionReads.js"
+import * as CommittedChanges from "../postgres/watch/CommittedChanges.js"
 import * as WebhookSecretReads from "../postgres/delivery/WebhookSecretReads.js"
 import * as Subscriptions from "../postgres/trigger/Subscriptions.js"
 import * as Polls from "../postgres/trigger/Polls.js"
@@ -233,6 +234,7 @@ const stores = Layer.mergeAll(
   EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
+  CommittedChanges.layer,
   LimitCounters.layer,
   ProviderWindows.layer,
   Deliveries.layer,

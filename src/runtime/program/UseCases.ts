@@ -45,6 +45,7 @@ import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.j
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
 import { Triggers } from "../../actors/management/trigger/Triggers.js"
+import { Watches } from "../../actors/management/watch/Watches.js"
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { Workflows } from "../../actors/management/workflow/Workflows.js"
 import { Settings } from "../configuration/Config.js"
@@ -61,6 +62,7 @@ const identityProvider = Layer.unwrapEffect(
 
 /** The use cases of management, one layer for each noun. */
 export const useCases = Layer.mergeAll(
+  Watches.Default,
   ApiKeys.Default,
   OwnSessions.Default,
   SignIn.Default,

@@ -5,6 +5,8 @@ import { readAppWebhookId } from "../../../src/domain/trigger/AppWebhookAddress.
 import { parseTenancy } from "../../../src/domain/Tenancy.js"
 import { scheduleMistakes } from "../../../src/domain/trigger/Schedule.js"
 import { secretText, secretValue } from "../../../src/domain/access/Secret.js"
+import { readTopics } from "../../../src/domain/watch/WatchTopic.js"
+import { readWatchPosition } from "../../../src/domain/watch/WatchPosition.js"
 import { readStepPlace } from "../../../src/domain/run/StepPlace.js"
 import { parseUrl } from "../../../src/domain/Url.js"
 import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limits.js"
@@ -109,6 +111,24 @@ export const headerParsers: ReadonlyArray<Parser> = [
       spaces: repeated(" "),
       "open transactions": (size) => `-1 1:2:${repeated("1,")(size - 8)}`,
       digits: (size) => `-1 1:${repeated("9")(size - 8)}:`
+    }
+  ),
+  parser("src/domain/watch/WatchTopic.ts#readTopics", headerBytes, readTopics, {
+    commas: repeated(","),
+    names: repeated("events,"),
+    runs: (size) =>
+      Array.from({ length: Math.floor(size / 16) }, (_, n) => `execution:${n}`)
+        .join(",")
+        .slice(0, size)
+  }),
+  parser(
+    "src/domain/watch/WatchPosition.ts#readWatchPosition",
+    headerBytes,
+    (text: string) => readWatchPosition({ keyHash: () => "x".repeat(24), equal: () => true }, text),
+    {
+      letters: repeated("x"),
+      "open transactions": (size) => `${"x".repeat(24)}.1-1:2:${repeated("1,")(size - 32)}`,
+      digits: (size) => `${"x".repeat(24)}.1-1:${repeated("9")(size - 32)}:`
     }
   ),
   parser(

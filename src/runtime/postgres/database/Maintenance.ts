@@ -31,6 +31,8 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["claims", "t.expires_at < now()"],
   ["idempotent_replies", "t.expires_at < now()"],
   ["key_values", "t.expires_at < now()"],
+  // Twice as long as a watch can be continued.
+  ["record_changes", "t.at < now() - interval '10 minutes'"],
   ["draft_snapshots", "t.kept_until < now()"],
   ["workflow_drafts", `t.replaced_at < now() - ${days(Duration.toDays(draftHistory.lifetime))}`],
   // State of an invocation expires when no run can resume it: not written lately, all its runs ended, the first long

@@ -1,7 +1,8 @@
 /**
  * The columns of a run: each member's column in `runs`, its type, and where it is kept when the run ends. The rows and
  * the statement of a flush, the queries that claim runs and the reads of the API are built from these tables when the
- * module loads. `runs` and `executions` have no other columns.
+ * module loads. `runs` and `executions` have no other columns but `changed`, the transaction that clients' watches find them
+ * by, which Postgres sets.
  */
 import type { FinishedRun, OpenRun, RunPatch } from "../../../actors/ports/run/Journal.js"
 import { columnOf } from "../record/Table.js"
@@ -201,6 +202,9 @@ export const patchRow = (id: string, patch: RunPatch): Members => {
  */
 export const wokenAt = "to_timestamp(0)"
 
+/** Shows a run to clients' watches as changed. */
+export const isChanged = "changed = pg_current_xact_id()"
+
 /**
  * Assignments for the columns of `run` that `patch` sets. A run that is suspended did not crash: its activations
  * restart.
@@ -212,7 +216,8 @@ export const patchAssignments = (run: string, patch: string): string =>
         ? `${column} = CASE ${column === "wake_at" ? `WHEN ${run}.wake_at = ${wokenAt} THEN ${run}.wake_at ` : ""}WHEN ${patch}.${markColumn(column)} THEN ${patch}.${column} ELSE ${run}.${column} END`
         : `${column} = COALESCE(${patch}.${column}, ${run}.${column})`
     ),
-    `activations = CASE WHEN ${patch}.${markColumn("wake_at")} THEN 0 ELSE ${run}.activations END`
+    `activations = CASE WHEN ${patch}.${markColumn("wake_at")} THEN 0 ELSE ${run}.activations END`,
+    isChanged
   ].join(", ")
 
 // --- Reads ---

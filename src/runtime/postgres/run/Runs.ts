@@ -5,7 +5,7 @@ import { type DueRun, type PendingWork, Runs } from "../../../actors/ports/run/R
 import { ExecutionId, type OrganisationId } from "../../../domain/Ids.js"
 import { raiseEpoch, updateOwned } from "../journal/Fence.js"
 import { hasHistory } from "../journal/JournalRow.js"
-import { selectOpen, wokenAt } from "../journal/RunColumns.js"
+import { isChanged, selectOpen, wokenAt } from "../journal/RunColumns.js"
 import { hasWork } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"
@@ -30,7 +30,7 @@ const dueCondition = `shard = ANY($1::int[]) AND wake_at <= now() AND status = '
 const overdueCondition = "shard = ANY($1::int[]) AND deadline_at <= now()"
 
 /** Makes the caller the owner. The other assignments are those of `evolve` for `Resumed`. */
-const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activations + 1, wake_at = now(), waiting = NULL
+const takeOverSql = `UPDATE runs SET ${raiseEpoch("runs")}, activations = activations + 1, wake_at = now(), waiting = NULL, ${isChanged}
   WHERE id = $1 AND status = 'running' RETURNING ${selectOpen("runs")}`
 
 const resetActivationsSql = updateOwned("activations = 1, progress = $3")
