@@ -5,6 +5,7 @@ import { Link, Route, Router, Switch, useLocation } from "wouter"
 import { ApiError, chosenOrganisation } from "./api/Client.js"
 import { useRead } from "./api/Reads.js"
 import { may, type SignedInPerson, SessionProvider, useMe } from "./api/Session.js"
+import { LiveProvider } from "./live/Live.js"
 import { type PageRoute, routes, sections } from "./Pages.js"
 import { Button } from "./ui/Button.js"
 import { Select } from "./ui/Field.js"
@@ -66,7 +67,9 @@ const SignedIn = () => {
     return (
       <SessionProvider me={data.data}>
         <ToastProvider>
-          <Frame />
+          <LiveProvider>
+            <Frame />
+          </LiveProvider>
         </ToastProvider>
       </SessionProvider>
     )

@@ -9,7 +9,7 @@ import { type ListPath, type ListFilters, type ListRow, useList } from "./Reads.
 const countedAtMost = 50
 
 /** `every`: milliseconds after which newer records are looked for. The rows are the newest first, and have `createdAt`. */
-export const useStableList = <P extends ListPath>(path: P, query: ListFilters<P>, every: number) => {
+export const useStableList = <P extends ListPath>(path: P, query: ListFilters<P>, every: number | undefined) => {
   const [opened, setOpened] = useState(0)
   /** The newest record of each opening: what is read again of it ends there. */
   const ends = useRef(new Map<string, string>())
@@ -20,7 +20,7 @@ export const useStableList = <P extends ListPath>(path: P, query: ListFilters<P>
   if (end === undefined && newest !== undefined && !list.isPlaceholder) ends.current.set(key, justAfter(newest))
   const newer = useList(path, { ...query, ...(end === undefined ? {} : { created_after: end }) } as ListFilters<P>, {
     enabled: end !== undefined,
-    every,
+    ...(every === undefined ? {} : { every }),
     pageSize: countedAtMost
   })
   const count = end === undefined ? 0 : newer.rows.length

@@ -3,6 +3,7 @@ import { useState } from "react"
 import { Link } from "wouter"
 import type { ListRow } from "../../api/Reads.js"
 import { useStableList } from "../../api/StableList.js"
+import { usePolls } from "../../live/Live.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
@@ -15,7 +16,8 @@ import { SendEvent } from "./SendEvent.js"
 
 const statuses = ["received", "held", "delivered", "ignored", "dead", "duplicate", "rejected"]
 const sources = ["webhook", "poll", "schedule", "app_event", "manual", "system"]
-const newerMillis = 5_000
+/** Between two looks for newer ones, while changes are not told. */
+const newerMillis = 10_000
 
 const columns: ReadonlyArray<Column<ListRow<"/api/v1/events">>> = [
   {
@@ -46,7 +48,7 @@ export const Events = () => {
     "created_after",
     "created_before"
   ])
-  const list = useStableList("/api/v1/events", values, newerMillis)
+  const list = useStableList("/api/v1/events", values, usePolls(newerMillis))
   const [isOpen, setOpen] = useState(false)
   return (
     <Page

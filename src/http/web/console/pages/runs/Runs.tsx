@@ -3,6 +3,7 @@ import { useState } from "react"
 import { Link } from "wouter"
 import type { ListRow } from "../../api/Reads.js"
 import { useStableList } from "../../api/StableList.js"
+import { usePolls } from "../../live/Live.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
@@ -18,7 +19,8 @@ const statuses = ["pending", "running", "completed", "failed", "cancelled", "tim
 const triggers = ["api", "webhook", "schedule", "app_event", "event", "manual", "mcp", "rerun", "agent"]
 /** Runs that are changed at once, at most. */
 const mostChosen = 200
-const newerMillis = 5_000
+/** Between two looks for newer ones, while changes are not told. */
+const newerMillis = 10_000
 
 const columns: ReadonlyArray<Column<Execution>> = [
   {
@@ -54,7 +56,7 @@ export const Runs = () => {
     "created_after",
     "created_before"
   ])
-  const list = useStableList("/api/v1/executions", values, newerMillis)
+  const list = useStableList("/api/v1/executions", values, usePolls(newerMillis))
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const choose = (id: string) =>
     setChosen((before) => {
