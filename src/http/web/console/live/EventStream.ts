@@ -24,7 +24,8 @@ const eventOf = (part: string): ReadonlyArray<StreamEvent> => {
     if (name === "event") fields.event = value
     if (name === "data") fields.data = [...fields.data, value]
   }
-  return fields.data.length === 0 && fields.event === "message" ? [] : [{ ...fields, data: fields.data.join("\n") }]
+  // One that has an id only tells where the stream is.
+  return fields.data.length === 0 && fields.id === "" ? [] : [{ ...fields, data: fields.data.join("\n") }]
 }
 
 /** Calls `take` for each event until the stream ends. Rejects when it breaks off. */

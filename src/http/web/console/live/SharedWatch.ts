@@ -54,6 +54,7 @@ export const startSharedWatch = (
   let own: ReadonlyArray<string> = []
   let position = ""
   let isLeader = false
+  let hasOpened = false
   let stream: AbortController | undefined
 
   const pass = (told: LiveMessage) => {
@@ -91,6 +92,9 @@ export const startSharedWatch = (
     if (response.status === 401 || response.status === 403 || response.status === 404) return "stop"
     if (!response.ok || response.body === null) throw new Error(`watch: ${response.status}`)
     pass({ kind: "state", isLive: true })
+    // What was missed meanwhile is not told.
+    if (hasOpened && position === "") pass({ kind: "reset" })
+    hasOpened = true
     await readEvents(response.body, (event) => {
       if (event.id !== "") position = event.id
       const message = parsed(event)

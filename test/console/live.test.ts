@@ -1,0 +1,107 @@
+/**
+ * Pages follow what changes, as the watch tells it: all tabs of a browser share one stream, also after one is closed and after the
+ * service was killed; a run that was drawn while it went on looks as it does when it is loaded afterwards.
+ */
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Browser, Page } from "playwright-core"
+import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
+import { eventually } from "../support/eventually.js"
+import { freePort } from "../support/freePort.js"
+import { worldOf } from "../support/World.js"
+
+let world: ReturnType<typeof worldOf>
+let browser: Browser
+let owner: Visitor
+/** Streams that were asked for, by what they watch. */
+let streams: ReadonlyArray<string> = []
+
+beforeAll(async () => {
+  // Its address stays the same when it is started again.
+  world = worldOf({ allow: true, env: { SVC_PORT: String(await freePort()) } })
+  await world.start()
+  browser = await startBrowser()
+  owner = await visitorOf(browser, world.dataDir, {
+    expects: ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE"]
+  })
+  owner.context.on("request", (request) => {
+    if (request.url().includes("/api/v1/watch?")) streams = [...streams, request.url()]
+  })
+}, 60_000)
+afterAll(async () => {
+  await browser.close()
+  await world.stop()
+}, 60_000)
+
+const rowsOf = (page: Page) => page.locator("main .waterfall tbody tr").allInnerTexts()
+/** A fast look: nothing is polled in so short a time. */
+const soon = 4_000
+
+describe("pages", () => {
+  it("draw a run as it goes on, and at its end as it is loaded afterwards", async () => {
+    const { page, visit } = owner
+    const client = world.api()
+    const workflow = await client.workflow(
+      "steps",
+      "standard",
+      `export default async () => {
+        for (let n = 0; n < 6; n++) {
+          await svc.step("part", {}, async (svc) => { await svc.state.set("n", n) })
+          await new Promise((resolve) => setTimeout(resolve, 400))
+        }
+      }`
+    )
+    const id = (await client.run(workflow)).body.executionId
+    await visit(`/runs/${id}`)
+    await page.locator("main header").getByText("running").waitFor()
+    const before = (await rowsOf(page)).length
+    await eventually(
+      () => rowsOf(page),
+      (rows) => rows.length > before,
+      soon
+    )
+    await page.locator("main header").getByText("completed").waitFor({ timeout: 20_000 })
+    await page.waitForTimeout(1_000)
+    const live = await rowsOf(page)
+    await page.reload()
+    await page.locator("main .waterfall tbody tr").first().waitFor()
+    assert.deepStrictEqual(live, await rowsOf(page))
+    assert.isAtLeast(live.length, 12)
+  }, 60_000)
+
+  it("of all tabs share one stream, which another tab takes over", async () => {
+    const { context, page, visit } = owner
+    const client = world.api()
+    await visit("/runs")
+    const other = await context.newPage()
+    streams = []
+    await other.goto("/console/runs")
+    await other.locator("main tbody tr").first().waitFor()
+    await page.locator("main tbody tr").first().waitFor()
+    await client.run(client.dev.exampleWorkflowId, { name: "both" })
+    const newer = (tab: Page) => tab.getByRole("button", { name: /Show \d+ newer/ })
+    await Promise.all([page, other].map((tab) => newer(tab).waitFor({ timeout: soon })))
+    assert.deepStrictEqual(streams, [])
+
+    await page.close()
+    await eventually(
+      async () => streams.length,
+      (count) => count === 1,
+      soon
+    )
+    await newer(other).click()
+    await client.run(client.dev.exampleWorkflowId, { name: "the other" })
+    await newer(other).waitFor({ timeout: soon })
+    await other.close()
+  }, 60_000)
+
+  it("go on after the service was killed", async () => {
+    const page = await owner.context.newPage()
+    await page.goto("/console/runs")
+    await page.locator("main tbody tr").first().waitFor()
+    await world.crash()
+    const client = world.api()
+    await client.run(client.dev.exampleWorkflowId, { name: "again" })
+    await page.getByRole("button", { name: /Show \d+ newer/ }).waitFor({ timeout: 20_000 })
+    assert.deepStrictEqual(owner.trouble(), [])
+  }, 60_000)
+})
