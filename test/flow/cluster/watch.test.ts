@@ -46,9 +46,9 @@ describe("a watch of a cluster", () => {
   it("misses nothing over reconnects to other nodes, and the death of the one that it was opened on", async () => {
     announce(/"(?:cluster\.|background_task\.failed")/)
     const ran: Array<string> = []
-    let isLoading = true
+    const stop = new AbortController()
     const load = (async () => {
-      for (let n = 0; isLoading; n++) {
+      for (let n = 0; !stop.signal.aborted; n++) {
         ran.push(await runAt(nodeOf(nodes, n % 2 === 0 ? 0 : 1)))
         await new Promise((resolve) => setTimeout(resolve, 150))
       }
@@ -70,7 +70,7 @@ describe("a watch of a cluster", () => {
     nodeOf(nodes, 2).kill("SIGKILL")
     await streams[2]?.ended
     await follow(nodeOf(nodes, 1))
-    isLoading = false
+    stop.abort()
     await load
     const expected = ran.slice(from)
     assert.isAtLeast(expected.length, 10)
