@@ -206,6 +206,8 @@ describe.sequential("README.md", () => {
     assert.include(published, '"version":1')
     assert.include(called, '"greetings":[{"text":"Hello Ada"},{"text":"Hello Bo"}]')
     assert.notInclude(output, "SVC_EGRESS_ALLOW=")
+    for (const command of inline.filter((one) => one.endsWith(" console")))
+      assert.include(await run(embeddedCheckout, command), "/login#token=")
   })
 
   it("backs up, rotates the keys while svc runs, restores after a stop, and starts again", async () => {
@@ -267,7 +269,7 @@ describe.sequential("README.md", () => {
       []
     )
     const handled =
-      /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate|cluster status|restart)$|^npm run svc -- migrate --print$/
+      /^npm run svc -- (?:keys (?:rotate|accept|new)|migrate|cluster status|restart|console)$|^npm run svc -- migrate --print$/
     assert.deepStrictEqual(
       inline.filter((command) => !handled.test(command)),
       []
