@@ -55,6 +55,7 @@ import identitiesEnd from "./0053_identities_end.js"
 import readsAndUsedLinks from "./0054_reads_and_used_links.js"
 import waysIn from "./0055_ways_in.js"
 import watch from "./0056_watch.js"
+import executionStats from "./0057_execution_stats.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -111,5 +112,6 @@ export const migrations = {
   "0053_identities_end": Effect.asVoid(identitiesEnd),
   "0054_reads_and_used_links": Effect.asVoid(readsAndUsedLinks),
   "0055_ways_in": Effect.asVoid(waysIn),
-  "0056_watch": Effect.asVoid(watch)
+  "0056_watch": Effect.asVoid(watch),
+  "0057_execution_stats": Effect.asVoid(executionStats)
 }

@@ -6,6 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { type AuditAnswer, hashOf, storedForm, valueAtPath } from "../support/auditChain.js"
+import { sumExecutions } from "../../src/runtime/postgres/run/ExecutionStats.js"
 import { eventually } from "../support/eventually.js"
 import { makeKey } from "../support/keys.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
@@ -163,6 +164,14 @@ const furnish = async (name: string): Promise<string> => {
         found.has(table)
       ) && !found.has("domain_events"),
     20_000
+  )
+  // The service does so once a minute, and at that moment by itself alone.
+  await eventually(
+    async () => {
+      await svc.run(sumExecutions)
+      return await rowsWith(id)
+    },
+    (found) => found.has("execution_stats") && found.has("execution_failures")
   )
   return id
 }

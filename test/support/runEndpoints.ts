@@ -5,6 +5,8 @@ const plain: Endpoint = {}
 
 export const runEndpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/executions": plain,
+  "GET /api/v1/executions/stats": { query: ({ side }) => `workflow_id=${side.workflow}` },
+  "GET /api/v1/executions/failures": { query: ({ side }) => `workflow_id=${side.workflow}` },
   "GET /api/v1/executions/:eid": plain,
   "POST /api/v1/executions/:eid/cancel": { uses: ({ side, world }) => world.standardRun(side, true) },
   "POST /api/v1/executions/:eid/rerun": { body: () => ({}), uses: ({ side, world }) => world.standardRun(side, false) },

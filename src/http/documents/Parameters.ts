@@ -38,6 +38,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   // Queries
   dimension: "Only the days on which this was used.",
   page_size: "How many records a page has, from 1 to 200. Without it: 50.",
+  bucket: "The time that each number is of. Without it: an hour.",
   changed_since: "Only steps that were written since an earlier answer: `changedSince` of it, or empty.",
   cursor: "`page.nextCursor` of the page before.",
   created_after: "Only records created at this time or later, as in 2026-11-21T07:10:41Z.",

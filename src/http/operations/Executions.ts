@@ -12,6 +12,8 @@ import { strictPayload } from "../PayloadSchema.js"
 import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionList, ExecutionHistory, StepList } from "../../actors/management/run/ExecutionHistory.js"
+import { ExecutionStatistics, FailuresRequest, StatsRequest } from "../../actors/management/run/ExecutionStatistics.js"
+import { ExecutionBucket, FailureGroup } from "../../domain/run/ExecutionStats.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
 import { Page } from "../Shapes.js"
@@ -44,6 +46,15 @@ const ofExecutionHistory = operationsOf({
   permit: "executions:read"
 })
 
+/** Its sums have no environments. */
+const ofStatistics = operationsOf({
+  with: ExecutionStatistics,
+  resource: "execution",
+  sharing: "customers",
+  scoped: { workflow: "record", environment: "closed" },
+  permit: "executions:read"
+})
+
 /** The operations of the group `executions`, in the order of the documents. */
 export const executionsOperations = [
   ofExecutionHistory({
@@ -56,6 +67,28 @@ export const executionsOperations = [
     output: page(ExecutionSummary),
     scoped: { workflow: "list", environment: "list" },
     use: (history, { context, query }) => history.list(context, query)
+  }),
+  ofStatistics({
+    name: "executions.stats",
+    summary: "Count executions by time",
+    description:
+      "Counts the runs that ended in each minute, hour or day by their status, with the median and the 95th percentile of their duration, within 10 per cent. Counted once a minute; buckets without runs are left out. An answer has at most 750 buckets: minutes are kept for 2 days, hours for 35, days for 400.",
+    answers: { 200: "Buckets with runs, the earliest first." },
+    route: "GET /api/v1/executions/stats",
+    query: StatsRequest,
+    output: record(Schema.Array(ExecutionBucket)),
+    use: (statistics, { context, query }) => statistics.buckets(context, query)
+  }),
+  ofStatistics({
+    name: "executions.failures",
+    summary: "Group failed executions",
+    description:
+      "Groups the runs that failed or timed out by workflow, step and error, the 100 most frequent kinds, of at most 31 days; of more than two days whole days. Without a period of the last day.",
+    answers: { 200: "Kinds of failures, the most frequent first." },
+    route: "GET /api/v1/executions/failures",
+    query: FailuresRequest,
+    output: record(Schema.Array(FailureGroup)),
+    use: (statistics, { context, query }) => statistics.failures(context, query)
   }),
   ofExecutionHistory({
     name: "executions.get",

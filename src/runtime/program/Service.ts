@@ -87,6 +87,7 @@ import * as DirectStream from "../postgres/event/DirectStream.js"
 import * as JetStream from "../nats/JetStream.js"
 import * as ExecutionReads from "../postgres/run/ExecutionReads.js"
 import * as CommittedChanges from "../postgres/watch/CommittedChanges.js"
+import * as ExecutionStats from "../postgres/run/ExecutionStats.js"
 import * as WebhookSecretReads from "../postgres/delivery/WebhookSecretReads.js"
 import * as Subscriptions from "../postgres/trigger/Subscriptions.js"
 import * as Polls from "../postgres/trigger/Polls.js"
@@ -234,6 +235,7 @@ const stores = Layer.mergeAll(
   EndpointSubscriptions.layer,
   Nonces.layer,
   ExecutionReads.layer,
+  ExecutionStats.layer,
   CommittedChanges.layer,
   LimitCounters.layer,
   ProviderWindows.layer,
@@ -345,7 +347,10 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(asPhase("cluster")(cluster)),
   Layer.provideMerge(
     asPhase("maintenance")(
-      Layer.merge(onWorkers(Layer.merge(Maintenance.layer, QuotaWarnings.layer)), TroubleProbe.layer)
+      Layer.merge(
+        onWorkers(Layer.mergeAll(Maintenance.layer, QuotaWarnings.layer, ExecutionStats.sums)),
+        TroubleProbe.layer
+      )
     )
   ),
   Layer.provideMerge(asPhase("clock")(clock)),

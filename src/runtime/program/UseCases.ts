@@ -42,6 +42,7 @@ import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
 import { StepTests } from "../../actors/management/run/StepTests.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
+import { ExecutionStatistics } from "../../actors/management/run/ExecutionStatistics.js"
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
 import { Triggers } from "../../actors/management/trigger/Triggers.js"
@@ -63,6 +64,7 @@ const identityProvider = Layer.unwrapEffect(
 /** The use cases of management, one layer for each noun. */
 export const useCases = Layer.mergeAll(
   Watches.Default,
+  ExecutionStatistics.Default,
   ApiKeys.Default,
   OwnSessions.Default,
   SignIn.Default,

@@ -92,6 +92,8 @@ const eraseRecordsSql = [
        ${addCounts(`SELECT * FROM gone WHERE ${areCountsKept("svc_event_minute(gone.id)", "gone.class")}`, -1)}`
   ),
   `DELETE FROM dead_letters WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM execution_stats WHERE customer_id IN (${erasableCustomers})`,
+  `DELETE FROM execution_failures WHERE customer_id IN (${erasableCustomers})`,
   // Last of what is told of: the statements above tell of what they delete.
   `DELETE FROM record_changes WHERE customer_id IN (${erasableCustomers})`,
   // Without it the values of their audit entries cannot be read any more.
