@@ -7,9 +7,9 @@ import { Card, Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { Table } from "../../ui/Table.js"
 import { durationText, Time } from "../../ui/Time.js"
-import { UsageChart } from "../../ui/usage/UsageChart.js"
 import { Guide } from "./Guide.js"
 import { NeedsYou } from "./NeedsYou.js"
+import { FailureGroups, RunsOverTime } from "./RunsOverTime.js"
 
 export const Home = () => (
   <Page title="Home">
@@ -17,16 +17,17 @@ export const Home = () => (
       <Guide />
       <NeedsYou />
       <LatestRuns />
-      <ByDay />
+      <Statistics />
     </div>
   </Page>
 )
 
-const ByDay = () =>
-  useMay("settings:read") ? (
-    <Card title="By day" actions={<Link href="/settings?tab=plan">Plan and quotas</Link>}>
-      <UsageChart />
-    </Card>
+const Statistics = () =>
+  useMay("executions:read") ? (
+    <>
+      <FailureGroups />
+      <RunsOverTime />
+    </>
   ) : null
 
 const LatestRuns = () => {

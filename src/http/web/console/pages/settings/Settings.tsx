@@ -9,6 +9,7 @@ import { Confirm } from "../../ui/Dialog.js"
 import { Check, TextField } from "../../ui/Field.js"
 import { Card, Facts, Page } from "../../ui/Page.js"
 import { QuotaTable } from "../../ui/usage/QuotaTable.js"
+import { UsageChart } from "../../ui/usage/UsageChart.js"
 import { Guard, Loaded, Problem } from "../../ui/States.js"
 import { Table } from "../../ui/Table.js"
 import { Tabs } from "../../ui/Tabs.js"
@@ -143,6 +144,9 @@ const Plan = () => {
         )}
       </Loaded>
       <QuotaTable />
+      <Card title="Runs and events by day">
+        <UsageChart />
+      </Card>
       <Loaded of={days} what="the use by day">
         {({ data }) => (
           <Card title="Use by day" flush>
