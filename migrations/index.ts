@@ -56,6 +56,7 @@ import readsAndUsedLinks from "./0054_reads_and_used_links.js"
 import waysIn from "./0055_ways_in.js"
 import watch from "./0056_watch.js"
 import executionStats from "./0057_execution_stats.js"
+import draftSaves from "./0058_draft_saves.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -113,5 +114,6 @@ export const migrations = {
   "0054_reads_and_used_links": Effect.asVoid(readsAndUsedLinks),
   "0055_ways_in": Effect.asVoid(waysIn),
   "0056_watch": Effect.asVoid(watch),
-  "0057_execution_stats": Effect.asVoid(executionStats)
+  "0057_execution_stats": Effect.asVoid(executionStats),
+  "0058_draft_saves": Effect.asVoid(draftSaves)
 }

@@ -165,6 +165,14 @@ export interface RecordTypes {
 /** The repository of each noun. */
 export type Repositories = { readonly [Name in keyof RecordTypes]: Repository<RecordTypes[Name]> }
 
+/** A person's save of a draft. `at`: RFC 3339. */
+export interface DraftSave {
+  readonly workflowId: string
+  readonly actorId: string
+  readonly at: string
+  readonly members: ReadonlyArray<string>
+}
+
 /** The repositories and functions of one transaction. */
 export interface Tx extends Repositories, Deploying {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
@@ -194,6 +202,11 @@ export interface Tx extends Repositories, Deploying {
   readonly wakeRun: (id: ExecutionId) => Effect.Effect<boolean, Unavailable>
   /** Makes finished deliveries due again, the oldest first, each a fixed time after the one before. */
   readonly resendDeliveries: (selection: ResendSelection) => Effect.Effect<QueuedDeliveries, Unavailable>
+  /**
+   * Whether a save of a draft is to have an entry in the audit trail: not if one of the last minute, of the same person and
+   * draft, tells of the same members. Takes note of one that is.
+   */
+  readonly isSaveDue: (save: DraftSave) => Effect.Effect<boolean, Unavailable>
   /** Adds an entry to the audit trail; it commits with the transaction. */
   readonly audit: (entry: AuditEntry) => Effect.Effect<void, Unavailable>
   /** Adds an event for subscribers; it commits with the transaction. */

@@ -93,6 +93,9 @@ const checkPlan = Effect.fnUntraced(function* (
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "flows_per_tenant", limit, used })
 })
 
+const draftMembers: ReadonlySet<string> = new Set(["code", "spec", "inputContract", "outputContract"])
+const isOfDraft = (member: string): boolean => draftMembers.has(member)
+
 /** Saves workflows. */
 export const makeWorkflowDrafts = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -188,7 +191,8 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
         ...("published" in sent ? { published: yield* publishedContent(tx, before) } : {})
       }
       const changes = yield* pickChanges(UpdateWorkflow, sent, record)
-      return yield* save(tx, caller, before, { changes, compiled, keeps: false })
+      const saved = yield* save(tx, caller, before, { changes, compiled, keeps: false })
+      return { ...saved, isDraftSave: caller.person !== null && Object.keys(changes).every(isOfDraft) }
     })
   })
 

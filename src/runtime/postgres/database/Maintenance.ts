@@ -31,6 +31,7 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["claims", "t.expires_at < now()"],
   ["idempotent_replies", "t.expires_at < now()"],
   ["key_values", "t.expires_at < now()"],
+  ["draft_saves", "t.at < now() - interval '1 hour'"],
   // Twice as long as a watch can be continued.
   ["record_changes", "t.at < now() - interval '10 minutes'"],
   ["draft_snapshots", "t.kept_until < now()"],

@@ -7,6 +7,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect, FiberRef, Layer, Record, Schema } from "effect"
 import {
   type AccountStock,
+  type DraftSave,
   type ReadSelection,
   Records,
   type Repositories,
@@ -55,6 +56,16 @@ const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerI
     Effect.catchAll(readError)
   )
 }
+
+const isSaveDue = (sql: Sql, { actorId, at, members, workflowId }: DraftSave) =>
+  sql`INSERT INTO draft_saves AS d (workflow_id, actor_id, org, at, members)
+    VALUES (${workflowId}, ${actorId}, current_setting('svc.org'), ${at}, ${members})
+    ON CONFLICT (workflow_id, actor_id) DO UPDATE SET at = excluded.at, members = excluded.members
+    WHERE d.at <= excluded.at - interval '1 minute' OR d.at > excluded.at OR NOT d.members @> excluded.members
+    RETURNING 1`.pipe(
+    Effect.map((rows) => rows.length > 0),
+    Effect.catchAll(readError)
+  )
 
 const lastHour = "at > now() - interval '1 hour'"
 
@@ -149,6 +160,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   noteChangeOf,
   wakeRun: (id) => wakeRun(sql, id),
   resendDeliveries: (selection) => resendDeliveries(sql, selection),
+  isSaveDue: (save) => isSaveDue(sql, save),
   audit: (entry) =>
     Effect.catchAll(auditRows.write(sql, [entry]), (error) =>
       error._tag === "Unavailable" ? Effect.fail(error) : readError(error)
