@@ -36,6 +36,7 @@ describe("a person", () => {
   it("is led from the example to an own webhook, each step ticked by the record that it made", async () => {
     const { page, visit } = owner
     const { call, dev } = world.api()
+    await page.goto("/")
     await shows("First steps: 0 of 5 done")
     await button("Run it").click()
     await page.getByRole("heading", { level: 1, name: "hello_world" }).waitFor()

@@ -198,7 +198,8 @@ describe("people and roles", () => {
     })
     assert.strictEqual(invited.status, 201)
     const { expiresAt, inviteUrl, status, userId } = invited.body.data
-    const token: string = /^http:\/\/svc\.test\/invite#token=([\w-]{43})$/.exec(inviteUrl)?.[1] ?? assert.fail(inviteUrl)
+    const token: string =
+      /^http:\/\/svc\.test\/invite#token=([\w-]{43})$/.exec(inviteUrl)?.[1] ?? assert.fail(inviteUrl)
     assert.strictEqual(status, "invited")
     assert.approximately((Date.parse(expiresAt) - Date.now()) / 86_400_000, 7, 0.01)
     const rows = await svc.run(

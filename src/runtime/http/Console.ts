@@ -13,6 +13,8 @@ const notBuilt: RawReply = {
   headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
   body: "The console is not part of this build: run `npm run build`."
 }
+const wantsPage = ({ headers }: Pick<RequestHead, "headers">): boolean =>
+  (headers["accept"] ?? "").includes("text/html")
 const moved = (location: string): RawReply => ({
   status: 302,
   headers: { location, "cache-control": "no-store" },
@@ -26,7 +28,8 @@ export const make = Effect.gen(function* () {
 
   /** The reply for a path of the console, `undefined` if there is no such file; no effect for the paths of others. */
   const consoleAt = (path: string, request: RequestHead): Effect.Effect<RawReply | undefined> | undefined => {
-    if (path === "/" || path === "/console") return Effect.succeed(moved(base))
+    // The address of the service itself is a page for browsers only: to programs it is none of the API.
+    if (path === "/console" || (path === "/" && wantsPage(request))) return Effect.succeed(moved(base))
     if (!path.startsWith(base)) return undefined
     return Effect.map(files, (all) => {
       if (all === undefined) return notBuilt
