@@ -14,7 +14,8 @@ export default Effect.all([
        org text COLLATE "C" NOT NULL REFERENCES organisations, address text NOT NULL, at timestamptz NOT NULL)`,
     "CREATE INDEX invite_mails_org ON invite_mails (org, at)",
     "CREATE INDEX identities_email ON identities (lower(email))",
-    // email: as it was asked for, also of nobody. code_hash: of the code that the link has shown in another browser.
+    // email: the address that was typed, whether or not a person has it. code_hash: the hash of the code that the link showed in
+    // another browser.
     `CREATE TABLE mail_sign_ins (
        browser_hash text PRIMARY KEY, email text NOT NULL, token_hash text NOT NULL UNIQUE, code_hash text,
        identity_id text COLLATE "C" REFERENCES identities ON DELETE CASCADE, tries int NOT NULL DEFAULT 0,

@@ -108,9 +108,9 @@ const queries = (["executions", "events", "others"] as const).flatMap((kind) =>
 )
 
 /**
- * At most `most` rows of each table, and one more if there are more. As STABLE it reads with the snapshot of the statement that
- * calls it, whose position that statement can read as well. An index finds the rows, whatever the planner expects of a
- * position that it does not know.
+ * At most `most` rows of each table, and one more if there are more. It is STABLE, so it reads with the snapshot of the
+ * statement that calls it: that statement can return the position of the same snapshot. Sequential scans are off, since the
+ * planner cannot estimate how few rows follow a position.
  */
 const reading = script(
   `CREATE FUNCTION svc_committed_changes(topics text[], ended xid8, open xid8[], orgs text[], most int)

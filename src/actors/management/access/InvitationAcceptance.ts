@@ -20,7 +20,7 @@ const make = Effect.gen(function* () {
   const isOn = !Option.exists(yield* IdentityProvider, ({ isOnly }) => isOnly)
 
   return {
-    /** None: there is no such invitation, or not any more. */
+    /** None: there is no such invitation, or it has ended. */
     find: (token: string): Effect.Effect<Option.Option<OpenInvitation>, Unavailable> =>
       invitations.find(inviteHash(digests, token)),
 

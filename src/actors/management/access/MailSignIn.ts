@@ -1,6 +1,6 @@
 /**
- * Use cases of people who sign in with their e-mail address. An address that is nobody's is answered as any other, in the
- * same time. Specification: Authorisation.
+ * Use cases of people who sign in with their e-mail address. An address that no person has gets
+ * the same answer in the same time. Specification: Authorisation.
  */
 import { Effect, Option, Redacted } from "effect"
 import type { Browser } from "../../../domain/access/Session.js"

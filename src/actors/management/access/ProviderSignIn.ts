@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
     return { url, browserToken: Redacted.make(token) } satisfies ProviderDeparture
   })
 
-  /** The proved person; none: the provider's answer proves nobody. */
+  /** The person whom the provider's answer proves; none: the answer was refused. */
   const redeem = (provider: OperatorIdentityProvider, query: string, begun: BrowserBinding) =>
     provider.redeem(query, begun).pipe(
       Effect.asSome,

@@ -29,7 +29,7 @@ const mostChildren = 1_000
 
 /**
  * Until the transaction ends, no other one gives anybody a role or changes a role of the organisation: so a role that is
- * deleted is held by nobody, none has more than its parent, and an owner is left.
+ * deleted has no people, no role has more than its parent, and an owner is left.
  */
 export const lockPeople = (tx: Tx) => tx.lockKey("people")
 

@@ -19,7 +19,7 @@ export const makeSignInAttempts = Effect.gen(function* () {
   const digests = yield* Digests
   const identifiers = yield* Identifiers
 
-  /** Such tries are counted by the minute, person and address, so that nobody fills a trail with them. */
+  /** Tries of one minute, person and address are one entry with a count, so that they cannot fill a trail. */
   const tell = Effect.fnUntraced(function* (failed: ReadonlyArray<FailedSignIn>, browser: Browser) {
     const at = DateTime.formatIso(yield* DateTime.now)
     for (const { organisationId, person, reason } of failed)

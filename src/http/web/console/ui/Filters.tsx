@@ -3,6 +3,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react
 import { useSearchParams } from "wouter"
 import { Button } from "./Button.js"
 import { Select, TextField } from "./Field.js"
+import { Empty } from "./States.js"
 
 /** The filters `names` that are set, for `useList`, and `set` to change one; an empty value removes it. */
 export const useFilters = <Name extends string>(names: ReadonlyArray<Name>) => {
@@ -52,7 +53,7 @@ export const FilterBar = ({
 )
 
 /** Text that filters when the typing has paused. */
-export const TextFilter = ({
+const TextFilter = ({
   label,
   onChange,
   placeholder = "",
@@ -73,7 +74,7 @@ export const TextFilter = ({
   return <TextField type="search" label={label} value={text} onChange={setText} placeholder={placeholder} />
 }
 
-export const ChoiceFilter = ({
+const ChoiceFilter = ({
   label,
   onChange,
   options,
@@ -86,7 +87,7 @@ export const ChoiceFilter = ({
 }) => <Select label={label} value={value ?? ""} onChange={onChange} options={options} none="All" />
 
 /** A day in the person's zone, kept in the address as the time at which it begins. */
-export const DateFilter = ({
+const DateFilter = ({
   label,
   onChange,
   value
@@ -110,3 +111,47 @@ const localTime = (time: string): string => {
     ? ""
     : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
+
+/** A filter: a text that is typed, one of `options`, or a time. */
+export interface FilterField<Name extends string = string> {
+  readonly name: Name
+  readonly label: string
+  readonly placeholder?: string
+  readonly options?: Parameters<typeof Select>[0]["options"]
+  readonly isTime?: boolean
+}
+
+/** `useFilters` of these fields, which `FilterFields` shows. */
+export const useFieldFilters = <Fields extends ReadonlyArray<FilterField>>(fields: Fields) => ({
+  ...useFilters<Fields[number]["name"]>(fields.map(({ name }) => name)),
+  fields
+})
+
+/** The filters of a list; the children stand beside them. */
+export const FilterFields = <Name extends string>({
+  children,
+  clear,
+  fields,
+  isSet,
+  set,
+  values
+}: Omit<ReturnType<typeof useFilters<Name>>, "set"> & {
+  readonly set: (name: Name, value: string) => void
+  readonly fields: ReadonlyArray<FilterField<Name>>
+  readonly children?: ReactNode
+}) => (
+  <FilterBar isSet={isSet} clear={clear}>
+    {fields.map(({ isTime, label, name, options, placeholder }) => {
+      const shared = { label, value: values[name], onChange: (value: string) => set(name, value) }
+      if (options !== undefined) return <ChoiceFilter key={name} {...shared} options={options} />
+      if (isTime === true) return <DateFilter key={name} {...shared} />
+      return <TextFilter key={name} {...shared} {...(placeholder === undefined ? {} : { placeholder })} />
+    })}
+    {children}
+  </FilterBar>
+)
+
+/** Instead of a list of which nothing matches the filters. */
+export const NoMatch = ({ clear, title }: { readonly title: string; readonly clear: () => void }) => (
+  <Empty title={title} action={<Button onClick={clear}>Clear the filters</Button>} />
+)

@@ -135,3 +135,18 @@ const Gap = ({ height, span }: { readonly height: number; readonly span: number 
     <td colSpan={span} style={{ height }} />
   </tr>
 )
+
+/** Offers the records that have arrived since a list of `useStableList` was opened. */
+export const NewerRows = ({
+  list: { newer, showNewer }
+}: {
+  readonly list: { readonly newer: string | undefined; readonly showNewer: () => void }
+}) => (
+  <div aria-live="polite">
+    {newer !== undefined && (
+      <p className="row newer">
+        <Button onClick={showNewer}>Show {newer} newer</Button>
+      </p>
+    )}
+  </div>
+)

@@ -2,7 +2,7 @@
 import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
-import { ChoiceFilter, FilterBar, useFilters } from "../../ui/Filters.js"
+import { FilterFields, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -22,19 +22,17 @@ const columns: ReadonlyArray<Column<ListRow<"/api/v1/approvals">>> = [
   { name: "Ends", of: ({ expiresAt }) => <Time at={expiresAt} /> }
 ]
 
+const fields = [
+  { name: "status", label: "Status", options: ["open", "approved", "rejected", "expired", "closed"] }
+] as const
+
 export const Approvals = () => {
-  const { clear, isSet, set, values } = useFilters(["status"])
+  const filters = useFieldFilters(fields)
+  const { values } = filters
   const list = useList("/api/v1/approvals", values, { every: 5_000 })
   return (
     <Page title="Approvals">
-      <FilterBar isSet={isSet} clear={clear}>
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["open", "approved", "rejected", "expired", "closed"]}
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="approvals"
         columns={columns}

@@ -6,10 +6,10 @@ import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
 import { Dialog } from "../../ui/Dialog.js"
-import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { download, JsonValue } from "../../ui/JsonValue.js"
 import { Facts, Page } from "../../ui/Page.js"
-import { Empty, Problem } from "../../ui/States.js"
+import { Problem } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
 import { Time } from "../../ui/Time.js"
 import { useToast } from "../../ui/Toasts.js"
@@ -18,17 +18,20 @@ type Entry = ListRow<"/api/v1/audit">
 /** Entries that one export has at most. */
 const mostExported = 10_000
 
+const fields = [
+  { name: "actor_type", label: "Kind of actor", options: ["user", "service_account", "agent", "system"] },
+  { name: "actor_id", label: "Actor's id", placeholder: "usr_… or key_…" },
+  { name: "action", label: "Action", placeholder: "workflow.publish" },
+  { name: "resource_type", label: "Kind of record" },
+  { name: "resource_id", label: "Record's id" },
+  { name: "customer_id", label: "Customer's id" },
+  { name: "from", label: "From", isTime: true },
+  { name: "to", label: "To", isTime: true }
+] as const
+
 export const Audit = () => {
-  const { clear, isSet, set, values } = useFilters([
-    "actor_type",
-    "actor_id",
-    "action",
-    "resource_type",
-    "resource_id",
-    "customer_id",
-    "from",
-    "to"
-  ])
+  const filters = useFieldFilters(fields)
+  const { clear, values } = filters
   const list = useList("/api/v1/audit", values)
   const [entry, setEntry] = useState<Entry>()
   const columns: ReadonlyArray<Column<Entry>> = [
@@ -59,41 +62,13 @@ export const Audit = () => {
         </>
       }
     >
-      <FilterBar isSet={isSet} clear={clear}>
-        <ChoiceFilter
-          label="Kind of actor"
-          value={values.actor_type}
-          onChange={(value) => set("actor_type", value)}
-          options={["user", "service_account", "agent", "system"]}
-        />
-        <TextFilter
-          label="Actor's id"
-          value={values.actor_id}
-          onChange={(value) => set("actor_id", value)}
-          placeholder="usr_… or key_…"
-        />
-        <TextFilter
-          label="Action"
-          value={values.action}
-          onChange={(value) => set("action", value)}
-          placeholder="workflow.publish"
-        />
-        <TextFilter
-          label="Kind of record"
-          value={values.resource_type}
-          onChange={(value) => set("resource_type", value)}
-        />
-        <TextFilter label="Record's id" value={values.resource_id} onChange={(value) => set("resource_id", value)} />
-        <TextFilter label="Customer's id" value={values.customer_id} onChange={(value) => set("customer_id", value)} />
-        <DateFilter label="From" value={values.from} onChange={(value) => set("from", value)} />
-        <DateFilter label="To" value={values.to} onChange={(value) => set("to", value)} />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="audit entries"
         columns={columns}
         keyOf={({ id }) => id}
         list={list}
-        empty={<Empty title="No entry matches" action={<Button onClick={clear}>Clear the filters</Button>} />}
+        empty={<NoMatch title="No entry matches" clear={clear} />}
       />
       {entry !== undefined && <EntryDialog entry={entry} close={() => setEntry(undefined)} />}
     </Page>

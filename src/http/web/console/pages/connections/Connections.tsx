@@ -4,7 +4,7 @@ import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -23,8 +23,16 @@ const columns: ReadonlyArray<Column<ListRow<"/api/v1/connections">>> = [
   { name: "Last used", of: ({ lastUsedAt }) => <Time at={lastUsedAt} never="never" /> }
 ]
 
+const fields = [
+  { name: "q", label: "Label" },
+  { name: "status", label: "Status", options: statuses },
+  { name: "connector", label: "Connector" },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" }
+] as const
+
 export const Connections = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "status", "connector", "customer_id"])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useList("/api/v1/connections", values)
   const [isOpen, setOpen] = useState(false)
   const connect = (
@@ -34,22 +42,7 @@ export const Connections = () => {
   )
   return (
     <Page title="Connections" actions={connect}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Label" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={statuses}
-        />
-        <TextFilter label="Connector" value={values.connector} onChange={(value) => set("connector", value)} />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="connections"
         columns={columns}
@@ -57,7 +50,7 @@ export const Connections = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No connection matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No connection matches" clear={clear} />
           ) : (
             <Empty title="No account is connected" action={connect}>
               Choose a system and a customer: enter the credential here, or get a page on which the customer connects.

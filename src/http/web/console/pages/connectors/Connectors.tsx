@@ -4,9 +4,8 @@ import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
-import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
 import { ImportDialog } from "./ImportDialog.js"
 
@@ -40,8 +39,14 @@ const columns: ReadonlyArray<Column<ListRow<"/api/v1/connectors">>> = [
   { name: "Events", isNumber: true, of: ({ events }) => events.length }
 ]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "kind", label: "Kind", options: kinds }
+] as const
+
 export const Connectors = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "kind"])
+  const filters = useFieldFilters(fields)
+  const { clear, values } = filters
   const list = useList("/api/v1/connectors", values)
   const [isOpen, setOpen] = useState(false)
   return (
@@ -54,16 +59,13 @@ export const Connectors = () => {
         </Button>
       }
     >
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter label="Kind" value={values.kind} onChange={(value) => set("kind", value)} options={kinds} />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="connectors"
         columns={columns}
         keyOf={({ id }) => id}
         list={list}
-        empty={<Empty title="No connector matches" action={<Button onClick={clear}>Clear the filters</Button>} />}
+        empty={<NoMatch title="No connector matches" clear={clear} />}
       />
       {isOpen && <ImportDialog close={() => setOpen(false)} />}
     </Page>

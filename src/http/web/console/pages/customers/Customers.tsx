@@ -7,7 +7,7 @@ import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { FormDialog } from "../../ui/Dialog.js"
 import { TextField } from "../../ui/Field.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -23,8 +23,15 @@ const columns: ReadonlyArray<Column<ListRow<"/api/v1/customers">>> = [
   { name: "Created", of: ({ createdAt }) => <Time at={createdAt} /> }
 ]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "status", label: "Status", options: ["active", "pending_admin_activation", "suspended", "deleted"] },
+  { name: "tag", label: "Tag" }
+] as const
+
 export const Customers = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "status", "tag"])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useList("/api/v1/customers", values)
   const [isOpen, setOpen] = useState(false)
   const add = (
@@ -34,16 +41,7 @@ export const Customers = () => {
   )
   return (
     <Page title="Customers" actions={add}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["active", "pending_admin_activation", "suspended", "deleted"]}
-        />
-        <TextFilter label="Tag" value={values.tag} onChange={(value) => set("tag", value)} />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="customers"
         columns={columns}
@@ -51,7 +49,7 @@ export const Customers = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No customer matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No customer matches" clear={clear} />
           ) : (
             <Empty title="No customers yet" action={add}>
               A customer has its own connections and runs. Your product names it by your own reference.

@@ -4,7 +4,7 @@ import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -35,17 +35,20 @@ const errorOf = (error: unknown): string => {
   return [code, message].filter(Boolean).join(": ")
 }
 
+const fields = [
+  { name: "status", label: "Status", options: statuses },
+  { name: "type", label: "Type" },
+  { name: "code", label: "Error's code" },
+  { name: "trigger_id", label: "Trigger's id", placeholder: "trg_…" },
+  { name: "connector", label: "Connector" },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" },
+  { name: "created_after", label: "From", isTime: true },
+  { name: "created_before", label: "To", isTime: true }
+] as const
+
 export const DeadLetters = () => {
-  const { clear, isSet, set, values } = useFilters([
-    "status",
-    "type",
-    "code",
-    "trigger_id",
-    "connector",
-    "customer_id",
-    "created_after",
-    "created_before"
-  ])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useList("/api/v1/dlq", values)
   const [isOpen, setOpen] = useState(false)
   return (
@@ -58,31 +61,7 @@ export const DeadLetters = () => {
         </Button>
       }
     >
-      <FilterBar isSet={isSet} clear={clear}>
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={statuses}
-        />
-        <TextFilter label="Type" value={values.type} onChange={(value) => set("type", value)} />
-        <TextFilter label="Error's code" value={values.code} onChange={(value) => set("code", value)} />
-        <TextFilter
-          label="Trigger's id"
-          value={values.trigger_id}
-          onChange={(value) => set("trigger_id", value)}
-          placeholder="trg_…"
-        />
-        <TextFilter label="Connector" value={values.connector} onChange={(value) => set("connector", value)} />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-        <DateFilter label="From" value={values.created_after} onChange={(value) => set("created_after", value)} />
-        <DateFilter label="To" value={values.created_before} onChange={(value) => set("created_before", value)} />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="dead letters"
         columns={columns}
@@ -90,7 +69,7 @@ export const DeadLetters = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No dead letter matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No dead letter matches" clear={clear} />
           ) : (
             <Empty title="Nothing was given up">
               Events and deliveries whose tries are used up are kept here for thirty days.

@@ -8,9 +8,8 @@ import { Button } from "../../ui/Button.js"
 import { CustomerChoice } from "../../ui/Choices.js"
 import { Confirm, FormDialog } from "../../ui/Dialog.js"
 import { Check, TextField } from "../../ui/Field.js"
-import { FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
-import { Empty } from "../../ui/States.js"
 import { ListTable } from "../../ui/Table.js"
 import { Time } from "../../ui/Time.js"
 import { useForm } from "../../ui/useForm.js"
@@ -19,8 +18,14 @@ type Environment = ApiSchemas["Environment"]
 
 const changes = ["/api/v1/environments"] as const
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" }
+] as const
+
 export const Environments = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "customer_id"])
+  const filters = useFieldFilters(fields)
+  const { clear, values } = filters
   const list = useList("/api/v1/environments", values)
   const [edited, edit] = useState<Environment | "new">()
   const [removed, remove] = useState<Environment>()
@@ -31,15 +36,7 @@ export const Environments = () => {
   )
   return (
     <Page title="Environments" actions={create}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable<Environment>
         label="environments"
         keyOf={({ id }) => id}
@@ -88,7 +85,7 @@ export const Environments = () => {
             )
           }
         ]}
-        empty={<Empty title="No environment matches" action={<Button onClick={clear}>Clear the filters</Button>} />}
+        empty={<NoMatch title="No environment matches" clear={clear} />}
       />
       {edited !== undefined && (
         <EnvironmentDialog environment={edited === "new" ? undefined : edited} close={() => edit(undefined)} />

@@ -6,10 +6,10 @@ import { useStableList } from "../../api/StableList.js"
 import { usePolls } from "../../live/Live.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
-import { type Column, ListTable } from "../../ui/Table.js"
+import { type Column, ListTable, NewerRows } from "../../ui/Table.js"
 import { Time } from "../../ui/Time.js"
 import { Balance } from "./Balance.js"
 import { SendEvent } from "./SendEvent.js"
@@ -37,17 +37,20 @@ const columns: ReadonlyArray<Column<ListRow<"/api/v1/events">>> = [
   { name: "Received", of: ({ receivedAt }) => <Time at={receivedAt} /> }
 ]
 
+const fields = [
+  { name: "status", label: "Status", options: statuses },
+  { name: "source", label: "Source", options: sources },
+  { name: "type", label: "Type" },
+  { name: "trigger_id", label: "Trigger's id", placeholder: "trg_…" },
+  { name: "connector", label: "Connector" },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" },
+  { name: "created_after", label: "From", isTime: true },
+  { name: "created_before", label: "To", isTime: true }
+] as const
+
 export const Events = () => {
-  const { clear, isSet, set, values } = useFilters([
-    "status",
-    "source",
-    "type",
-    "trigger_id",
-    "connector",
-    "customer_id",
-    "created_after",
-    "created_before"
-  ])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useStableList("/api/v1/events", values, usePolls(newerMillis))
   const [isOpen, setOpen] = useState(false)
   return (
@@ -61,43 +64,8 @@ export const Events = () => {
       }
     >
       <Balance />
-      <FilterBar isSet={isSet} clear={clear}>
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={statuses}
-        />
-        <ChoiceFilter
-          label="Source"
-          value={values.source}
-          onChange={(value) => set("source", value)}
-          options={sources}
-        />
-        <TextFilter label="Type" value={values.type} onChange={(value) => set("type", value)} />
-        <TextFilter
-          label="Trigger's id"
-          value={values.trigger_id}
-          onChange={(value) => set("trigger_id", value)}
-          placeholder="trg_…"
-        />
-        <TextFilter label="Connector" value={values.connector} onChange={(value) => set("connector", value)} />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-        <DateFilter label="From" value={values.created_after} onChange={(value) => set("created_after", value)} />
-        <DateFilter label="To" value={values.created_before} onChange={(value) => set("created_before", value)} />
-      </FilterBar>
-      <div aria-live="polite">
-        {list.newer !== undefined && (
-          <p className="row newer">
-            <Button onClick={list.showNewer}>Show {list.newer} newer</Button>
-          </p>
-        )}
-      </div>
+      <FilterFields {...filters} />
+      <NewerRows list={list} />
       <ListTable
         label="events"
         columns={columns}
@@ -105,7 +73,7 @@ export const Events = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No event matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No event matches" clear={clear} />
           ) : (
             <Empty title="No events yet" action={<Link href="/triggers">Triggers</Link>}>
               Create a trigger, and send to its address.

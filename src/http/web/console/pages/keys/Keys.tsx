@@ -4,7 +4,7 @@ import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -22,8 +22,14 @@ const columns: ReadonlyArray<Column<ListRow<"/api/v1/api-keys">>> = [
   { name: "Expires", of: ({ expiresAt }) => <Time at={expiresAt} never="never" /> }
 ]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "mode", label: "Mode", options: ["live", "test"] }
+] as const
+
 export const Keys = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "mode"])
+  const filters = useFieldFilters(fields)
+  const { isSet, values } = filters
   const list = useList("/api/v1/api-keys", values)
   const [isOpen, setOpen] = useState(false)
   const add = (
@@ -33,15 +39,7 @@ export const Keys = () => {
   )
   return (
     <Page title="Keys" actions={add}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Mode"
-          value={values.mode}
-          onChange={(value) => set("mode", value)}
-          options={["live", "test"]}
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="keys"
         columns={columns}

@@ -3,7 +3,7 @@ import { bodyOf, client } from "../../api/Client.js"
 import { type ListRow, useChange, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, useFilters } from "../../ui/Filters.js"
+import { FilterFields, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { SafeLink } from "../../ui/SafeLink.js"
 import { Empty, Problem } from "../../ui/States.js"
@@ -12,8 +12,15 @@ import { Time } from "../../ui/Time.js"
 
 type Row = ListRow<"/api/v1/notifications">
 
+const fields = [
+  { name: "severity", label: "Severity", options: ["info", "success", "warning", "error", "critical"] },
+  { name: "channel", label: "Channel", options: ["in_app", "email", "team_chat", "webhook"] },
+  { name: "status", label: "Status", options: ["queued", "sent", "failed", "read"] }
+] as const
+
 export const Notifications = () => {
-  const { clear, isSet, set, values } = useFilters(["severity", "channel", "status"])
+  const filters = useFieldFilters(fields)
+  const { values } = filters
   const list = useList("/api/v1/notifications", values, { every: 10_000 })
   const mark = useChange(
     (body: { readonly ids: Array<string> } | { readonly all: true; readonly before: string }) =>
@@ -60,26 +67,7 @@ export const Notifications = () => {
         )
       }
     >
-      <FilterBar isSet={isSet} clear={clear}>
-        <ChoiceFilter
-          label="Severity"
-          value={values.severity}
-          onChange={(value) => set("severity", value)}
-          options={["info", "success", "warning", "error", "critical"]}
-        />
-        <ChoiceFilter
-          label="Channel"
-          value={values.channel}
-          onChange={(value) => set("channel", value)}
-          options={["in_app", "email", "team_chat", "webhook"]}
-        />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["queued", "sent", "failed", "read"]}
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <Problem error={mark.error} />
       <ListTable
         label="notifications"

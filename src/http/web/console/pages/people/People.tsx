@@ -9,9 +9,9 @@ import { RoleChoice } from "../../ui/Choices.js"
 import { CopyText } from "../../ui/CopyText.js"
 import { Confirm, Dialog, FormDialog } from "../../ui/Dialog.js"
 import { Select, TextField } from "../../ui/Field.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
-import { Empty, Guard } from "../../ui/States.js"
+import { Guard } from "../../ui/States.js"
 import { ListTable } from "../../ui/Table.js"
 import { Tabs } from "../../ui/Tabs.js"
 import { Time } from "../../ui/Time.js"
@@ -52,8 +52,14 @@ export const People = () => (
 
 type Shown = { readonly kind: "invite" } | { readonly kind: "edit" | "remove"; readonly person: Person }
 
+const fields = [
+  { name: "q", label: "Name or e-mail" },
+  { name: "status", label: "Status", options: ["active", "invited", "disabled"] }
+] as const
+
 const PeopleList = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "status"])
+  const filters = useFieldFilters(fields)
+  const { clear, values } = filters
   const list = useList("/api/v1/users", values)
   const roles = useList("/api/v1/roles", {}, { pageSize: 200 })
   const [shown, show] = useState<Shown>()
@@ -73,21 +79,12 @@ const PeopleList = () => {
   )
   return (
     <>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name or e-mail" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["active", "invited", "disabled"]}
-        />
-        {invite}
-      </FilterBar>
+      <FilterFields {...filters}>{invite}</FilterFields>
       <ListTable
         label="people"
         list={list}
         keyOf={({ id }) => id}
-        empty={<Empty title="No one matches" action={<Button onClick={clear}>Clear the filters</Button>} />}
+        empty={<NoMatch title="No one matches" clear={clear} />}
         columns={[
           { name: "Person", of: ({ email, id, name }) => `${name ?? email}${id === me.id ? " (you)" : ""}` },
           { name: "E-mail", of: ({ email }) => email },

@@ -4,7 +4,7 @@ import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -37,8 +37,16 @@ const columns: ReadonlyArray<Column<Summary>> = [
   { name: "Deployed", of: ({ deployedAt }) => <Time at={deployedAt} never="never" /> }
 ]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "status", label: "Status", options: ["created", "deploying", "deployed", "superseded", "failed"] },
+  { name: "environment", label: "Environment", placeholder: "live" },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" }
+] as const
+
 export const Releases = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "status", "environment", "customer_id"])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useList("/api/v1/releases", values)
   const [isCreating, setCreating] = useState(false)
   const refusal = useDeployRefusal()
@@ -49,27 +57,7 @@ export const Releases = () => {
   )
   return (
     <Page title="Releases" actions={create}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["created", "deploying", "deployed", "superseded", "failed"]}
-        />
-        <TextFilter
-          label="Environment"
-          value={values.environment}
-          onChange={(value) => set("environment", value)}
-          placeholder="live"
-        />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="releases"
         columns={columns}
@@ -77,7 +65,7 @@ export const Releases = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No release matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No release matches" clear={clear} />
           ) : (
             <Empty title="No releases yet" action={create}>
               A release fixes versions of several workflows, and deploys all of them at once, or none.

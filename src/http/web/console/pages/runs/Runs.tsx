@@ -5,11 +5,10 @@ import type { ListRow } from "../../api/Reads.js"
 import { useStableList } from "../../api/StableList.js"
 import { usePolls } from "../../live/Live.js"
 import { Badge } from "../../ui/Badge.js"
-import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, DateFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
-import { type Column, ListTable } from "../../ui/Table.js"
+import { type Column, ListTable, NewerRows } from "../../ui/Table.js"
 import { durationText, Time } from "../../ui/Time.js"
 import { BulkActions } from "./BulkActions.js"
 
@@ -46,16 +45,19 @@ const columns: ReadonlyArray<Column<Execution>> = [
   { name: "Duration", isNumber: true, of: ({ durationMs }) => (durationMs === null ? "–" : durationText(durationMs)) }
 ]
 
+const fields = [
+  { name: "q", label: "Workflow's name" },
+  { name: "status", label: "Status", options: statuses },
+  { name: "trigger_type", label: "Started by", options: triggers },
+  { name: "workflow_id", label: "Workflow's id", placeholder: "wf_…" },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" },
+  { name: "created_after", label: "From", isTime: true },
+  { name: "created_before", label: "To", isTime: true }
+] as const
+
 export const Runs = () => {
-  const { clear, isSet, set, values } = useFilters([
-    "q",
-    "status",
-    "workflow_id",
-    "customer_id",
-    "trigger_type",
-    "created_after",
-    "created_before"
-  ])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useStableList("/api/v1/executions", values, usePolls(newerMillis))
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const choose = (id: string) =>
@@ -82,42 +84,8 @@ export const Runs = () => {
 
       actions={<BulkActions runs={list.rows.filter(({ id }) => chosen.has(id))} clear={() => setChosen(new Set())} />}
     >
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Workflow's name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={statuses}
-        />
-        <ChoiceFilter
-          label="Started by"
-          value={values.trigger_type}
-          onChange={(value) => set("trigger_type", value)}
-          options={triggers}
-        />
-        <TextFilter
-          label="Workflow's id"
-          value={values.workflow_id}
-          onChange={(value) => set("workflow_id", value)}
-          placeholder="wf_…"
-        />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-        <DateFilter label="From" value={values.created_after} onChange={(value) => set("created_after", value)} />
-        <DateFilter label="To" value={values.created_before} onChange={(value) => set("created_before", value)} />
-      </FilterBar>
-      <div aria-live="polite">
-        {list.newer !== undefined && (
-          <p className="row newer">
-            <Button onClick={list.showNewer}>Show {list.newer} newer</Button>
-          </p>
-        )}
-      </div>
+      <FilterFields {...filters} />
+      <NewerRows list={list} />
       <ListTable
         label="runs"
         columns={[choice, ...columns]}
@@ -125,7 +93,7 @@ export const Runs = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No run matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No run matches" clear={clear} />
           ) : (
             <Empty title="No runs yet" action={<Link href="/workflows">Workflows</Link>}>
               Run a workflow from its page, or wait for one of its triggers.

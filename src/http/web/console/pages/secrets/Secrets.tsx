@@ -6,7 +6,7 @@ import { Button } from "../../ui/Button.js"
 import { CustomerChoice, EnvironmentChoice } from "../../ui/Choices.js"
 import { Confirm, Dialog, FormDialog } from "../../ui/Dialog.js"
 import { TextArea, TextField } from "../../ui/Field.js"
-import { FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, useFieldFilters } from "../../ui/Filters.js"
 import { JsonValue } from "../../ui/JsonValue.js"
 import { Page } from "../../ui/Page.js"
 import { Empty, Problem } from "../../ui/States.js"
@@ -16,8 +16,15 @@ import { useForm } from "../../ui/useForm.js"
 
 type SecretRecord = ApiSchemas["Secret"]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "customer_id", label: "Customer's id" },
+  { name: "environment", label: "Environment" }
+] as const
+
 export const Secrets = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "customer_id", "environment"])
+  const filters = useFieldFilters(fields)
+  const { isSet, values } = filters
   const list = useList("/api/v1/secrets", values)
   const [isOpen, setOpen] = useState(false)
   const [removed, setRemoved] = useState<SecretRecord>()
@@ -32,11 +39,7 @@ export const Secrets = () => {
   )
   return (
     <Page title="Secrets" actions={add}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <TextFilter label="Customer's id" value={values.customer_id} onChange={(value) => set("customer_id", value)} />
-        <TextFilter label="Environment" value={values.environment} onChange={(value) => set("environment", value)} />
-      </FilterBar>
+      <FilterFields {...filters} />
       <Problem error={reveal.error} />
       <ListTable
         label="secrets"

@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -37,8 +37,16 @@ const columns: ReadonlyArray<Column<Trigger>> = [
   { name: "Failures in a row", isNumber: true, of: ({ stats }) => stats.consecutiveFailures }
 ]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "type", label: "Type", options: ["webhook", "schedule", "app_event", "event", "manual"] },
+  { name: "status", label: "Status", options: ["active", "disabled", "auto_disabled"] },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" }
+] as const
+
 export const Triggers = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "type", "status", "customer_id"])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useList("/api/v1/triggers", values, { every: 15_000 })
   const [, go] = useLocation()
   const create = (
@@ -48,27 +56,7 @@ export const Triggers = () => {
   )
   return (
     <Page title="Triggers" actions={create}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Type"
-          value={values.type}
-          onChange={(value) => set("type", value)}
-          options={["webhook", "schedule", "app_event", "event", "manual"]}
-        />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["active", "disabled", "auto_disabled"]}
-        />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="triggers"
         columns={columns}
@@ -76,7 +64,7 @@ export const Triggers = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No trigger matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No trigger matches" clear={clear} />
           ) : (
             <Empty title="No triggers yet" action={create}>
               A trigger starts workflows for webhooks, at times, and for changes in connected systems.

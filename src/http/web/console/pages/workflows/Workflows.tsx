@@ -4,7 +4,7 @@ import { Link } from "wouter"
 import { type ListRow, useList } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
-import { ChoiceFilter, FilterBar, TextFilter, useFilters } from "../../ui/Filters.js"
+import { FilterFields, NoMatch, useFieldFilters } from "../../ui/Filters.js"
 import { Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
 import { type Column, ListTable } from "../../ui/Table.js"
@@ -34,8 +34,15 @@ const columns: ReadonlyArray<Column<Summary>> = [
   { name: "Changed", of: ({ updatedAt }) => <Time at={updatedAt} /> }
 ]
 
+const fields = [
+  { name: "q", label: "Name" },
+  { name: "status", label: "Status", options: ["draft", "published", "archived"] },
+  { name: "customer_id", label: "Customer's id", placeholder: "cus_…" }
+] as const
+
 export const Workflows = () => {
-  const { clear, isSet, set, values } = useFilters(["q", "status", "customer_id"])
+  const filters = useFieldFilters(fields)
+  const { clear, isSet, values } = filters
   const list = useList("/api/v1/workflows", values)
   const [isCreating, setCreating] = useState(false)
   const create = (
@@ -45,21 +52,7 @@ export const Workflows = () => {
   )
   return (
     <Page title="Workflows" actions={create}>
-      <FilterBar isSet={isSet} clear={clear}>
-        <TextFilter label="Name" value={values.q} onChange={(value) => set("q", value)} />
-        <ChoiceFilter
-          label="Status"
-          value={values.status}
-          onChange={(value) => set("status", value)}
-          options={["draft", "published", "archived"]}
-        />
-        <TextFilter
-          label="Customer's id"
-          value={values.customer_id}
-          onChange={(value) => set("customer_id", value)}
-          placeholder="cus_…"
-        />
-      </FilterBar>
+      <FilterFields {...filters} />
       <ListTable
         label="workflows"
         columns={columns}
@@ -67,7 +60,7 @@ export const Workflows = () => {
         list={list}
         empty={
           isSet ? (
-            <Empty title="No workflow matches" action={<Button onClick={clear}>Clear the filters</Button>} />
+            <NoMatch title="No workflow matches" clear={clear} />
           ) : (
             <Empty title="No workflows yet" action={create}>
               A workflow is what svc runs: code, or steps. Begin with one of the examples.
