@@ -10,7 +10,9 @@ const base = {
   // file of a worker only.
   testTimeout: 120_000,
   hookTimeout: 60_000,
-  teardownTimeout: 20_000
+  teardownTimeout: 20_000,
+  // A failure names what was found, not its first 40 characters.
+  chaiConfig: { truncateThreshold: 1_000 }
 }
 
 const files = readdirSync("test", { recursive: true, encoding: "utf8" })
@@ -24,7 +26,9 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
  * load those takes longer than most of their tests. `test/support/logSetup.ts` fails a file that changes what they share.
  */
 const isMeasuring = (file: string): boolean =>
-  /process\.memoryUsage|\/proc\/sysvipc|setFlagsFromString|support\/(?:heap|growth|loopDelay)\.js"/.test(readFileSync(file, "utf8"))
+  /process\.memoryUsage|\/proc\/sysvipc|setFlagsFromString|support\/(?:heap|growth|loopDelay)\.js"/.test(
+    readFileSync(file, "utf8")
+  )
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 

@@ -13,6 +13,7 @@ import { generateSecrets } from "../src/runtime/vault/InstallationSecrets.js"
 import { assertSound } from "../test/support/proofs.js"
 import { startStub, start as startChild, type Stub } from "./support/Children.js"
 import { median, ratios } from "./support/Ratios.js"
+import { measureResumption } from "./support/Resumption.js"
 import { awaitService, launch, makeDataDirectory, publish, type Service, startService } from "./support/Service.js"
 import { Table } from "./support/Table.js"
 import { levels, measureAt, type Measurement, serviceTarget, type Target, warmUp } from "./support/Throughput.js"
@@ -273,12 +274,18 @@ export const nodes = async (): Promise<void> => {
     { name: "one node", service: await startOneNode() },
     { name: `${runnerCount} runners`, service: await startNodes() }
   ]
-  const parts = process.env["SVC_BENCH_PARTS"]?.split(",") ?? ["W1", "W2", "W3", "hand-over", "starts"]
+  const parts = process.env["SVC_BENCH_PARTS"]?.split(",") ?? ["W1", "W2", "W3", "resumption", "hand-over", "starts"]
   if (parts.includes("W1")) await measureInstant(forms, "W1", "return { hello: ctx.input.name }")
   if (parts.includes("W2")) await measureInstant(forms, "W2", threeCalls(stub.url))
   if (parts.includes("W3")) await measureWebhooks(forms, stub)
   const [plain, one, several] = forms.map(({ service }) => service)
   if (plain === undefined || one === undefined || several === undefined) throw new Error("a form is missing")
+  if (parts.includes("resumption"))
+    await measureResumption(several, stub, {
+      source: threeCalls(stub.url),
+      kill: () => process.kill(runnerPids(several)[0] ?? Number.NaN, "SIGKILL"),
+      whole: () => awaitWhole(several, runnerCount)
+    })
   if (parts.includes("hand-over")) await measureHandOver(several)
   // Their logs tell of the nodes that were killed, and are no proof.
   for (const service of [one, several]) {

@@ -6,6 +6,7 @@ import { load, startStub } from "./support/Children.js"
 import { printProfile } from "./support/Profile.js"
 import { publish, type Service, startService } from "./support/Service.js"
 import { oneCall, connectCustomer } from "./Connector.js"
+import { connectCrm, recordRun } from "./Records.js"
 import { threeCalls } from "./W2.js"
 import { awaitCalls, makeWebhook, order } from "./W3.js"
 
@@ -48,6 +49,16 @@ export const profileConnector = async (): Promise<void> => {
   await profile("connector", async (service) => {
     const customer = await connectCustomer(service, stub.url)
     return [await publish(service, "calling", oneCall), { "x-org-id": customer }]
+  })
+  await stub.stop()
+}
+
+/** A run that reads a record. */
+export const profileRecords = async (): Promise<void> => {
+  const stub = await startStub()
+  await profile("records", async (service) => {
+    const { customerId } = await connectCrm(service, stub.url)
+    return [await publish(service, "reading", recordRun), { "x-org-id": customerId }]
   })
   await stub.stop()
 }

@@ -12,14 +12,19 @@ import { fairness } from "./Fairness.js"
 import { flows } from "./Flows.js"
 import { largeFlows } from "./LargeFlows.js"
 import { garbage } from "./Garbage.js"
+import { comparison } from "./Comparison.js"
+import { mapping } from "./Mapping.js"
 import { nodes } from "./Nodes.js"
+import { openConsolesBench } from "./OpenConsoles.js"
 import { list, longList, replay, sleep } from "./Growth.js"
 import { pauses } from "./Pauses.js"
 import { prelude } from "./Prelude.js"
 import { allocations } from "./Allocations.js"
-import { profileConnector, profileW1, profileW2, profileW3 } from "./Profiles.js"
+import { profileConnector, profileRecords, profileW1, profileW2, profileW3 } from "./Profiles.js"
 import { queued } from "./Queued.js"
+import { records } from "./Records.js"
 import { rewrap } from "./Rewrap.js"
+import { rpc } from "./Rpc.js"
 import { sandbox } from "./Sandbox.js"
 import { triggers } from "./Triggers.js"
 import { waiting } from "./Waiting.js"
@@ -39,9 +44,12 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   connections,
   connector,
   console: consolePages,
+  "open-consoles": openConsolesBench,
   fairness,
   flows,
   "large-flows": largeFlows,
+  comparison,
+  mapping,
   pauses,
   prelude,
   list,
@@ -50,7 +58,9 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   garbage,
   nodes,
   queued,
+  records,
   rewrap,
+  rpc,
   sandbox,
   triggers,
   waiting,
@@ -61,6 +71,7 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   "profile-W2": profileW2,
   "profile-W3": profileW3,
   "profile-connector": profileConnector,
+  "profile-records": profileRecords,
   "compare-W1": compareW1,
   "compare-W2": compareW2,
   "compare-W3": compareW3,
@@ -77,6 +88,7 @@ const onDemand = new Set([
   "long-list",
   "long-events",
   "nodes",
+  "open-consoles",
   "pauses",
   "rewrap",
   "sandbox",
@@ -87,6 +99,7 @@ const onDemand = new Set([
   "profile-W2",
   "profile-W3",
   "profile-connector",
+  "profile-records",
   "compare-W1",
   "compare-W2",
   "compare-W3",

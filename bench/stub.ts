@@ -1,6 +1,6 @@
 /**
  * The system that workflows of the benches call. It answers after a millisecond, and counts calls by their
- * Idempotency-Key. `/held` never answers; `/large` answers 10 KB; `/since?at=` records the milliseconds since that Unix time,
+ * Idempotency-Key. `/held` never answers; `/large` answers 10 KB; `/contacts` 50 contacts after 20 ms, `/contact/1` one; `/since?at=` records the milliseconds since that Unix time,
  * and `/delays` shows them. Prints its port.
  */
 import { createServer } from "node:http"
@@ -25,6 +25,21 @@ let repeatedAfterAnswer = 0
 let isMarked = false
 let firstSinceMark: number | null = null
 let delays: Array<number> = []
+const contact = (at: number) => ({
+  id: at,
+  first: `First name ${at}`,
+  last: `Last name ${at}`,
+  mails: [{ value: `Contact.${at}@Example.com`, kind: "work" }],
+  phone: `+49 30 1234${at}`,
+  job: at % 3 === 0 ? null : "Clerk",
+  street: { line: `Main street ${at}`, town: "Berlin", code: "10115", country: "Germany" },
+  tags: ["a", "b"],
+  score: at,
+  created: 1_700_000_000 + at,
+  changed: "2026-01-02T03:04:05Z"
+})
+/** A page of contacts, of 18 KB. */
+const contacts = Buffer.from(JSON.stringify({ items: Array.from({ length: 50 }, (_, at) => contact(at)) }))
 const large = { ok: true, text: "x".repeat(10_000) }
 const now = () => performance.timeOrigin + performance.now()
 
@@ -61,9 +76,13 @@ const server = createServer((request, response) => {
   if (key !== "") keys.set(key, wasAnswered ?? false)
   request.resume()
   if (request.url === "/held") return
+  if (request.url?.startsWith("/contacts?")) {
+    const head = { "content-type": "application/json", "content-length": contacts.length }
+    return void setTimeout(() => response.writeHead(200, head).end(contacts), 20)
+  }
   setTimeout(() => {
     if (!response.destroyed && key !== "") keys.set(key, true)
-    json(request.url === "/large" ? large : { ok: true })
+    json(request.url === "/large" ? large : request.url === "/contact/1" ? contact(1) : { ok: true })
   }, 1)
 })
 server.listen(0, "127.0.0.1", () => {

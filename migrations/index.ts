@@ -57,6 +57,15 @@ import waysIn from "./0055_ways_in.js"
 import watch from "./0056_watch.js"
 import executionStats from "./0057_execution_stats.js"
 import draftSaves from "./0058_draft_saves.js"
+import reruns from "./0059_reruns.js"
+import subscriptionErrors from "./0060_subscription_errors.js"
+import fieldMaps from "./0061_field_maps.js"
+import syncReports from "./0062_sync_reports.js"
+import mapPublications from "./0063_map_publications.js"
+import serviceReleases, { oldestBeside as serviceReleasesBeside } from "./0064_service_releases.js"
+import backgroundWork, { oldestBeside as backgroundWorkBeside } from "./0065_background_work.js"
+import lostLeases, { oldestBeside as lostLeasesBeside } from "./0066_lost_leases.js"
+import startingNodes, { oldestBeside as startingNodesBeside } from "./0067_starting_nodes.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -115,5 +124,22 @@ export const migrations = {
   "0055_ways_in": Effect.asVoid(waysIn),
   "0056_watch": Effect.asVoid(watch),
   "0057_execution_stats": Effect.asVoid(executionStats),
-  "0058_draft_saves": Effect.asVoid(draftSaves)
+  "0058_draft_saves": Effect.asVoid(draftSaves),
+  "0059_reruns": Effect.asVoid(reruns),
+  "0060_subscription_errors": Effect.asVoid(subscriptionErrors),
+  "0061_field_maps": Effect.asVoid(fieldMaps),
+  "0062_sync_reports": Effect.asVoid(syncReports),
+  "0063_map_publications": Effect.asVoid(mapPublications),
+  "0064_service_releases": Effect.asVoid(serviceReleases),
+  "0065_background_work": Effect.asVoid(backgroundWork),
+  "0066_lost_leases": Effect.asVoid(lostLeases),
+  "0067_starting_nodes": Effect.asVoid(startingNodes)
+}
+
+/** The oldest service release that may run beside a migration. Those before are of release 1. */
+export const oldestBeside: Readonly<Record<string, number>> = {
+  "0064_service_releases": serviceReleasesBeside,
+  "0065_background_work": backgroundWorkBeside,
+  "0066_lost_leases": lostLeasesBeside,
+  "0067_starting_nodes": startingNodesBeside
 }

@@ -7,7 +7,7 @@ import { readTimes } from "./test/Times.mjs"
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
 
-const code = ["src", "test", "migrations", "bench", "scripts"]
+const code = ["src", "test", "migrations", "bench", "scripts", "examples"]
 
 /** The name and the command of each check, the longest first. */
 const checks = [

@@ -18,6 +18,7 @@ interface Reasons {
 const counted: Reasons = {
   "src/runtime/http/BodyReceiver.ts": "bodies of requests",
   "src/http/execution/BufferedBody.ts": "bodies that the proxy sends again",
+  "src/http/rpc/RpcReplies.ts": "answers of providers that become values",
   "src/runtime/egress/Exchange.ts": "answers of providers",
   "src/runtime/workspace/DatabaseSession.ts": "answers of the workspaces' databases"
 }
@@ -33,6 +34,7 @@ const own: Reasons = {
     "frames to a jailed process, of events that are counted and inputs that are bounded",
   "src/runtime/jail/Frames.ts": "one frame of each jailed process, bounded; arguments are then counted by RunMemory",
   "src/runtime/sandbox/runner/Replies.ts": "frames of a runner in its own process, 64 KiB at most",
+  "src/runtime/http/Upgrade.ts": "the head of a request, and what came with it in one read",
   "src/runtime/process/Crypto.ts": "digests",
   "src/runtime/egress/Echo.ts": "forms of a secret",
   "src/runtime/backup/Restore.ts": "the operator's archive",
@@ -45,6 +47,7 @@ const own: Reasons = {
   "src/runtime/supervisor/Control.ts": "answers of the own supervisor, by a command",
   "src/runtime/postgres/database/Roles.ts": "statements of the service at its start",
   "src/http/web/console/ui/OwnImage.ts": "the person's browser",
+  "src/http/rpc/client/Upgrade.ts": "the service's refusal, 64 KiB at most, in the client's process",
   "src/runtime/workspace/DatabaseSetup.ts": "statements of the service that create a workspace's database",
   "src/runtime/postgres/journal/Flush.ts": "answers to flushes: ids",
   "src/runtime/postgres/database/Pools.ts":
@@ -78,6 +81,6 @@ describe("bytes from outside", () => {
   })
 
   it.each(Object.entries(counted))("in %s (%s) are taken from a holding", (file) => {
-    assert.match(code(takers[file] ?? file), /\.(?:tryTake|take)\(|takeForBody\(/)
+    assert.match(code(takers[file] ?? file), /\.(?:tryTake|take)\(|take(?:ForBody|Bytes)\(/)
   })
 })

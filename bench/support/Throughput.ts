@@ -36,7 +36,11 @@ export interface Target {
   readonly port: number
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
+  /** Default: POST. */
+  readonly method?: "GET" | "POST"
   readonly usage: () => Usage
+  /** Sent over WebSockets instead of requests. */
+  readonly message?: string
 }
 
 export const serviceTarget = (service: Service, name: string, workflow: string): Target => ({
@@ -68,14 +72,18 @@ export const withFloors = process.env["SVC_BENCH_FLOORS"] !== "no"
 const body = JSON.stringify({ input: { name: "you" } })
 
 /** Runs load without measuring: V8 compiles hot functions only after thousands of calls. */
-export const warmUp = async ({ headers, path, port }: Target): Promise<void> => {
-  await load({ port, path, headers, body, connections: 64, warmupMillis: 0, millis: seconds * 1000 }, () => 0)
+export const warmUp = async ({ headers, method = "POST", message, path, port }: Target): Promise<void> => {
+  const said = message === undefined ? {} : { message }
+  const order = { port, path, headers, method, body, connections: 64, warmupMillis: 0, millis: seconds * 1000, ...said }
+  await load(order, () => 0)
 }
 
 /** Measures at one number of connections, and adds one row. */
 export const measureAt = async (rows: Table, target: Target, connections: Level): Promise<Measurement> => {
-  const { headers, path, port } = target
-  const order = { port, path, headers, body, connections, warmupMillis: seconds * 500, millis: seconds * 1000 }
+  const { headers, message, method = "POST", path, port } = target
+  const said = message === undefined ? {} : { message }
+  const times = { warmupMillis: seconds * 500, millis: seconds * 1000 }
+  const order = { port, path, headers, method, body, connections, ...times, ...said }
   const { after, before, result } = await load(order, () => ({ ...target.usage(), machine: machineMillis() }))
   const cpuSpent = (part: keyof Usage["cpu"]) => after.cpu[part] - before.cpu[part]
   const cpuPerRequest = (part: keyof Usage["cpu"]) => cpuSpent(part) / result.count

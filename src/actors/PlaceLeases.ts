@@ -123,7 +123,9 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
               if (held === null || ownership.seat() !== seat) return Effect.fail(unknown())
               holding.isUncertain = false
               holding.places = held
-              holding.emptyUntil = held > used ? 0 : clock.unsafeCurrentTimeMillis() + emptyMillis
+              // What gives places back asks for no more than it gets: that is no refusal.
+              const isRefusal = held <= used && held < asked.wanted
+              holding.emptyUntil = isRefusal ? clock.unsafeCurrentTimeMillis() + emptyMillis : 0
               return Effect.succeed(true)
             })
           )
@@ -149,13 +151,21 @@ export const makePlaceLeases = (kind: PlaceKind, inUse: () => ReadonlyMap<Organi
       Effect.suspend(() => {
         if (most === null || seatNow() === null || hasRoom(organisation, most)) return Effect.void
         const holding = holdingOf(organisation)
-        return inTurn(holding, () => {
+        /** Whether the holding was removed while this start waited: places that it got now would not be found. */
+        const isGone = () => holdings.get(organisation) !== holding
+        const ask = inTurn(holding, () => {
           const seat = seatNow()
           const isFull = holding.emptyUntil > clock.unsafeCurrentTimeMillis()
-          if (seat === null || hasRoom(organisation, most) || isFull) return Effect.succeed(true)
+          const used = usedBy(organisation)
+          if (seat === null || isGone() || isFull || used >= most || hasRoom(organisation, most))
+            return Effect.succeed(true)
           holding.most = most
-          return request(organisation, holding, seat, Math.min(most, usedBy(organisation) + 1 + spareOf(most)))
+          return request(organisation, holding, seat, Math.min(most, used + 1 + spareOf(most)))
         })
+        return Effect.zipRight(
+          ask,
+          Effect.suspend(() => (isGone() ? makeRoom(organisation, most) : Effect.void))
+        )
       })
 
     const whileTaking: PlaceLeases["whileTaking"] = (take, taken) =>

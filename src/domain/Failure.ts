@@ -80,12 +80,19 @@ export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", {
   meant: Schema.optional(Schema.String)
 }) {}
 
-/** The record was changed since it was read, or its name is taken. */
+/**
+ * The record was changed since it was read, its name is taken, or (`UNCERTAIN_WRITE`) an earlier request may have created it,
+ * whose answer was lost.
+ */
 export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", {
-  code: Schema.Literal("CONFLICT", "VERSION_MISMATCH"),
+  code: Schema.Literal("CONFLICT", "VERSION_MISMATCH", "UNCERTAIN_WRITE"),
   message: Schema.String,
   details: Schema.optionalWith(Schema.Array(Detail), { exact: true })
 }) {}
+
+/** The refusal of a change to a version that is no longer the stored one. */
+export const versionMismatch = () =>
+  new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
 /** The record's state does not allow it. */
 export class InvalidState extends Schema.TaggedError<InvalidState>()("InvalidState", {
@@ -109,6 +116,7 @@ export class WorkflowUnavailable extends Data.TaggedError("WorkflowUnavailable")
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", {
   code: Schema.Literal(
     "VALIDATION_FAILED",
+    "UNSUPPORTED_OPERATION",
     "INPUT_CONTRACT_VIOLATION",
     "RESERVED_NAME",
     "UNKNOWN_FIELD",
@@ -152,6 +160,12 @@ export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns"
 /** The caller has as many watches open as it may have. */
 export class TooManyWatches extends Data.TaggedError("TooManyWatches")<{ readonly limit: number }> {}
 
+/** The caller, or its connection, has as many of something open as it may have. `what`: calls, streams, awaits or connections. */
+export class TooManyCalls extends Data.TaggedError("TooManyCalls")<{
+  readonly what: "calls" | "streams and awaits" | "awaits" | "connections"
+  readonly limit: number
+}> {}
+
 /** The execution exceeded its time while its caller waited. */
 export class TimedOut extends Data.TaggedError("TimedOut")<{ readonly executionId: string }> {}
 
@@ -187,6 +201,11 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
 /** The customer has no connection to this connector. */
 export class ConnectionRequired extends Data.TaggedError("ConnectionRequired")<{
   readonly connector: string
+  readonly message: string
+}> {}
+/** The customer has no connection to any connector that serves this category of the unified API. */
+export class CategoryConnectionRequired extends Data.TaggedError("CategoryConnectionRequired")<{
+  readonly category: string
   readonly message: string
 }> {}
 /** The connection must be reconnected or enabled first. */
@@ -229,10 +248,12 @@ export type Failure =
   | RateLimited
   | TooManyRuns
   | TooManyWatches
+  | TooManyCalls
   | TimedOut
   | FlowFailed
   | DatasourceFailed
   | ConnectionRequired
+  | CategoryConnectionRequired
   | ConnectionInactive
   | ProviderFailed
   | ProviderTimedOut

@@ -83,6 +83,11 @@ export type IdentityId = typeof IdentityId.Type
 export const SessionId = id("ses", "SessionId")
 export type SessionId = typeof SessionId.Type
 
+export const ReportId = id("rpt", "ReportId")
+export type ReportId = typeof ReportId.Type
+export const FieldMapId = id("fmp", "FieldMapId")
+export type FieldMapId = typeof FieldMapId.Type
+
 /** Workflow ids have twelve hexadecimal digits instead of a ULID, by the specification. */
 export const WorkflowId = Schema.String.pipe(
   Schema.pattern(/^wf_[0-9a-f]{12}$/, { message: () => "expected an id of the form wf_ and 12 hexadecimal digits" }),
@@ -118,6 +123,8 @@ export interface IdOf {
   readonly dlq: DeadLetterId
   readonly rpl: ReplayId
   readonly whe: WebhookEndpointId
+  readonly fmp: FieldMapId
+  readonly rpt: ReportId
   readonly att: DeliveryAttemptId
   readonly ntf: NotificationId
   readonly apv: ApprovalId

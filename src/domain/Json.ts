@@ -133,6 +133,7 @@ export const isObject = (value: unknown): value is { readonly [member: string]: 
  * ECMAScript prints them. Equal values have the same text, so the text can be hashed.
  */
 export const canonicalJson = (value: unknown): string => {
+  if (value === null) return "null"
   if (isCanonical(value)) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(",")}]`
   if (!isObject(value)) return JSON.stringify(value ?? null)

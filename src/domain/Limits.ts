@@ -169,7 +169,7 @@ export const poisonAfter = 5
 /** Process deaths without a new journal row after which a run is retried alone in its own runner. */
 export const suspectAfter = 3
 
-/** Leases of an event that ended without a commit after which the event is given up: it ends the processes that take it. */
+/** Leases of an event that ended with their process after which the event is given up: it ends the processes that take it. */
 export const eventPoisonAfter = 10
 
 /** The time after which a run that an event started, and that could not begin, times out. */

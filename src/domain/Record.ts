@@ -233,3 +233,15 @@ export const recordOf = <const M extends Members>(
     }
   }
 }
+
+// --- Lists ---
+
+const PageInfo = Schema.Struct({
+  size: Schema.Number,
+  nextCursor: Schema.NullOr(Schema.String),
+  hasMore: Schema.Boolean
+}).annotations({ identifier: "Page" })
+
+/** A page of records, newest first. */
+export const Page = <A, I, R>(schema: Schema.Schema<A, I, R>) =>
+  Schema.Struct({ data: Schema.Array(schema), page: PageInfo })

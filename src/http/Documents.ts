@@ -150,10 +150,14 @@ const withReceiver = ({ paths, tags, ...document }: JsonObject): JsonObject => (
 })
 
 const surfaceA = HttpApi.make("svc-a")
-  .addHttpApi(surfaceApi("execution", Surfaces.surfaceA))
+  .addHttpApi(surfaceApi("execution", Surfaces.surfaceAStart))
+  .addHttpApi(surfaceApi("unified", Surfaces.surfaceA))
   .annotate(OpenApi.Title, "svc, surface A: run-time")
   .annotate(OpenApi.Version, version)
-  .annotate(OpenApi.Transform, transformDocument("Starts workflows and calls providers.", Surfaces.surfaceA))
+  .annotate(
+    OpenApi.Transform,
+    transformDocument("Starts workflows and calls providers.", [...Surfaces.surfaceAStart, ...Surfaces.surfaceA])
+  )
 
 const operationsOfB = [...Surfaces.surfaceBStart, ...Surfaces.surfaceB, ...Surfaces.sharedOperations]
 

@@ -36,6 +36,7 @@ export const errorMembers = {
   FlowFailed: { code: "INTERNAL_ERROR", members: Schema.Struct({ executionId: Schema.String }) },
   DatasourceFailed: { code: "DATASOURCE_CONNECTION_ERROR", members: Schema.Struct({ executionId: Schema.String }) },
   ConnectionRequired: { code: "CONNECTION_REQUIRED", members: Schema.Struct({ connector: Schema.String }) },
+  CategoryConnectionRequired: { code: "CONNECTION_REQUIRED", members: Schema.Struct({ category: Schema.String }) },
   ProviderFailed: { code: "PROVIDER_ERROR", members: Schema.Struct({ provider }) },
   ProviderTimedOut: { code: "PROVIDER_TIMEOUT", members: Schema.Struct({ provider }) }
 } as const satisfies {

@@ -96,7 +96,13 @@ const rows: Rows = {
   TooManyWatches: ({ limit }) => ({
     status: 429,
     code: "RATE_LIMITED",
-    message: `${limit} watches of this session or key are open on this node, as many as it may have: close one`,
+    message: `${limit} watches of this session or key are open on this node, as many as it may have: close one, or watch more topics by one`,
+    retryAfterSeconds: 1
+  }),
+  TooManyCalls: ({ limit, what }) => ({
+    status: 429,
+    code: "RATE_LIMITED",
+    message: `${limit} ${what} of this caller are open, as many as it may have: wait until one has ended`,
     retryAfterSeconds: 1
   }),
   QuotaExceeded: ({ dimension, limit, resetAt, used }, now) => ({
@@ -131,6 +137,12 @@ const rows: Rows = {
     code: "CONNECTION_REQUIRED",
     message,
     more: { connector }
+  }),
+  CategoryConnectionRequired: ({ category, message }) => ({
+    status: 409,
+    code: "CONNECTION_REQUIRED",
+    message,
+    more: { category }
   }),
   ConnectionInactive: ({ message }) => ({ status: 409, code: "CONNECTION_NOT_ACTIVE", message }),
   ProviderFailed: ({ body, connector, message, status }) => ({
@@ -169,22 +181,23 @@ export const errorRow = (failure: Failure, now: number): Row =>
 export const failureReply = (failure: Failure, requestId: string, now: number): RawReply =>
   errorReply(errorRow(failure, now), requestId)
 
+/** The body of a row. */
+export const errorBody = (row: Row, requestId: string): ErrorBody => ({
+  code: row.code,
+  statusCode: row.status,
+  message: row.message,
+  requestId,
+  retryable: retryableStatuses.has(row.status) || row.retryAfterSeconds !== undefined,
+  details: row.details ?? [],
+  ...row.more
+})
+
 /** The reply of a row, with `retry-after` if the row has one. */
-export const errorReply = (row: Row, requestId: string): RawReply => {
-  const body: ErrorBody = {
-    code: row.code,
-    statusCode: row.status,
-    message: row.message,
-    requestId,
-    retryable: retryableStatuses.has(row.status) || row.retryAfterSeconds !== undefined,
-    details: row.details ?? [],
-    ...row.more
-  }
-  return jsonReply(row.status, body, {
+export const errorReply = (row: Row, requestId: string): RawReply =>
+  jsonReply(row.status, errorBody(row, requestId), {
     "x-request-id": requestId,
     ...(row.retryAfterSeconds === undefined ? {} : { "retry-after": String(row.retryAfterSeconds) })
   })
-}
 
 /** The row of a defect: the client learns the request id and nothing else. */
 export const defectRow: Row = {

@@ -99,11 +99,13 @@ const Conflicting = failures(
     "WorkflowUnavailable",
     "IdempotencyInProgress",
     "ConnectionRequired",
+    "CategoryConnectionRequired",
     "ConnectionInactive"
   ],
   [
     "CONFLICT",
     "VERSION_MISMATCH",
+    "UNCERTAIN_WRITE",
     "INVALID_STATE",
     "MANAGED",
     "WORKFLOW_NOT_PUBLISHED",
@@ -120,7 +122,7 @@ const Invalid = failures("Invalid", 422, ["ValidationFailed"], ValidationFailed.
 const TooMany = failures(
   "TooMany",
   429,
-  ["RateLimited", "TooManyRuns", "TooManyWatches", "ProviderLimited", "QuotaExceeded"],
+  ["RateLimited", "TooManyRuns", "TooManyWatches", "TooManyCalls", "ProviderLimited", "QuotaExceeded"],
   ["RATE_LIMITED", "QUOTA_EXCEEDED"]
 )
 const NoAnswer = failures("NoAnswer", 502, ["ProviderFailed"], ["PROVIDER_ERROR"])
@@ -135,6 +137,8 @@ const commonFailures = [BadRequest, NotAuthorized, NotAllowed, Missing, Conflict
 export const RunFailures = Schema.Union(...commonFailures, WrongMediaType, Invalid, TookTooLong)
 /** Failures of the proxy, which takes any body and answers with the provider's. */
 export const ProxyFailures = Schema.Union(...commonFailures, NoAnswer, SlowAnswer)
+/** Failures of the unified API. */
+export const RecordFailures = Schema.Union(...commonFailures, WrongMediaType, Invalid, NoAnswer, SlowAnswer)
 /** Failures of surface C. */
 export const ManagementFailures = Schema.Union(
   ...commonFailures,

@@ -1,11 +1,10 @@
 /** A node begins no more than it holds places for, and says that it is full only when that was the answer. */
-import { Sharding } from "@effect/cluster"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer, TestClock } from "effect"
-import { makePlaceLeases } from "../../src/actors/PlaceLeases.js"
-import { BackgroundTasks, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
+import { makePlaceLeases, type PlaceLeases } from "../../src/actors/PlaceLeases.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
+import { organisationActor } from "../support/organisationActor.js"
 import { aloneNode } from "../support/ownership.js"
 
 const organisation = "org_1" as OrganisationId
@@ -34,18 +33,25 @@ const makeNode = (seat: string | null, answer: Answers) =>
     const places = yield* makePlaceLeases("runs", () => inUse).pipe(
       Effect.provide(
         Layer.mergeAll(
-          // The client of the organisation's actor, of which one message is asked.
-          Layer.mock(Sharding.Sharding, {
-            makeClient: () => Effect.succeed(owner as never),
-            getShardId: () => assert.fail("not asked for"),
-            hasShardId: () => true
-          }),
-          Layer.succeed(Ownership, Ownership.of({ ...lone, seat: () => seat, nodes: () => 3, isAlone: seat === null })),
-          Layer.sync(BackgroundTasks, makeRegistry)
+          organisationActor(owner),
+          Layer.succeed(Ownership, Ownership.of({ ...lone, seat: () => seat, nodes: () => 3, isAlone: seat === null }))
         )
       )
     )
     return { asked, inUse, places }
+  })
+
+/** Begins a statement that takes places, and takes none until `end`. */
+const beginStatement = (places: PlaceLeases) =>
+  Effect.gen(function* () {
+    const taking = yield* Deferred.make<void>()
+    const taker = yield* Effect.fork(
+      places.whileTaking(
+        () => Deferred.await(taking),
+        () => []
+      )
+    )
+    return { end: Effect.zipRight(Deferred.succeed(taking, undefined), Fiber.join(taker)) }
   })
 
 /** Grants all that is asked for. */
@@ -96,23 +102,53 @@ describe("the places of a node", () => {
       )
       const starting = yield* Effect.fork(places.makeRoom(organisation, most))
       yield* TestClock.adjust("10 millis")
-      const taking = yield* Deferred.make<void>()
-      const taker = yield* Effect.fork(
-        places.whileTaking(
-          () => Deferred.await(taking),
-          () => []
-        )
-      )
+      const { end } = yield* beginStatement(places)
       yield* TestClock.adjust("10 millis")
       yield* Deferred.succeed(first, undefined)
       yield* TestClock.adjust("10 millis")
       assert.lengthOf(asked, 1, "it waits for the statement")
       assert.isFalse(places.hasRoom(organisation, most))
-      yield* Deferred.succeed(taking, undefined)
-      yield* Fiber.join(taker)
+      yield* end
       yield* Fiber.join(starting)
       assert.lengthOf(asked, 2)
       assert.isTrue(places.hasRoom(organisation, most), "a start is not refused as one too many")
+    })
+  )
+
+  it.scoped("are had by a start that waited while the last ones were given back", () =>
+    Effect.gen(function* () {
+      const { inUse, places } = yield* makeNode("node_a", generous)
+      yield* places.makeRoom(organisation, most)
+      inUse.delete(organisation)
+      // The last look gave all back; the next finds nothing held, and waits for a statement, as does a start behind it.
+      yield* TestClock.adjust("350 millis")
+      const { end } = yield* beginStatement(places)
+      yield* TestClock.adjust("100 millis")
+      const starting = yield* Effect.fork(places.makeRoom(organisation, most))
+      yield* TestClock.adjust("10 millis")
+      yield* end
+      yield* Fiber.join(starting)
+      assert.isTrue(places.hasRoom(organisation, most))
+    })
+  )
+
+  it.scoped("are asked for at once after some were given back, and not at all when it has all there are", () =>
+    Effect.gen(function* () {
+      const { asked, inUse, places } = yield* makeNode("node_a", generous)
+      // Taken from the queue, of which it keeps none beyond those in use.
+      yield* places.whileTaking(
+        () => Effect.succeed([organisation, organisation]),
+        (taken) => taken
+      )
+      inUse.set(organisation, 1)
+      while (!asked.some(({ wanted }) => wanted === 1)) yield* TestClock.adjust("100 millis")
+      yield* places.makeRoom(organisation, most)
+      assert.isTrue(places.hasRoom(organisation, most))
+      inUse.set(organisation, most)
+      yield* TestClock.adjust("100 millis")
+      const before = asked.length
+      yield* places.makeRoom(organisation, most)
+      assert.lengthOf(asked, before)
     })
   )
 

@@ -67,6 +67,15 @@ describe("the watch of a node's shards", () => {
     }).pipe(Effect.provide(watched(world)))
   })
 
+  it.effect("reads the shards that it holds now, from its start on", () => {
+    const world = makeWorld()
+    return Effect.gen(function* () {
+      assert.strictEqual((yield* reading).held, shardCount)
+      world.held = [3]
+      assert.strictEqual((yield* reading).held, 1)
+    }).pipe(Effect.provide(watched(world)))
+  })
+
   it.effect("names a shard that does not answer after 5 s, and ends the node 30 s later, once", () => {
     const world = makeWorld()
     world.answers = (shard) => shard !== 7

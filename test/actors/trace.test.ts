@@ -65,6 +65,20 @@ describe("The trace of a call", () => {
     assert.deepStrictEqual(output, { text: "\uFFFD and \uFFFD", "na\uFFFDme": "[redacted]" })
   })
 
+  it("has the key by which the receiver knows a repetition, without secrets", () => {
+    const keyOf = (idempotencyKey: string | undefined) => {
+      const made = call([], null)
+      const notes = idempotencyKey === undefined ? made.notes : { ...made.notes, idempotencyKey }
+      const scrub = makeScrubber(["hunter2-hunter2"])
+      return shown(stepRow({ ...made, notes }, scrub, offload, new Recorded()))["idempotencyKey"]
+    }
+    assert.isUndefined(keyOf(undefined))
+    assert.strictEqual(keyOf("order-5"), "order-5")
+    assert.strictEqual(keyOf("hunter2-hunter2\u0000"), "[redacted]\uFFFD")
+    assert.strictEqual(keyOf("x".repeat(1_000_000)), "x".repeat(256))
+    assert.notInclude(String(keyOf(`${"x".repeat(250)}hunter2-hunter2`)), "hunter")
+  })
+
   it("refers to a value that is too large", () => {
     const recorded = new Recorded()
     const large = { body: "x".repeat(300 * 1024) }

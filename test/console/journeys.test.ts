@@ -7,7 +7,7 @@ import type { Browser } from "playwright-core"
 import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
 import { shopConnector, startShop } from "../support/console/Seed.js"
 import { eventually } from "../support/eventually.js"
-import type { Provider } from "../support/provider.js"
+import { startProvider, type Provider } from "../support/provider.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: true })
@@ -31,6 +31,29 @@ afterAll(async () => {
 const button = (name: string | RegExp) => owner.page.getByRole("button", { name, exact: typeof name === "string" })
 const field = (label: string) => owner.page.getByLabel(label, { exact: true })
 const shows = (text: string | RegExp) => owner.page.locator("main").getByText(text).first().waitFor()
+
+/** The webhook of a connector that is subscribed to. */
+const hooksOfCrm = {
+  slug: "crm",
+  name: "CRM",
+  actions: [
+    { name: "ping", version: 1, request: { method: "GET", path: "/ping" } },
+    { name: "subscribe", version: 1, request: { method: "POST", path: "/hooks", body: { url: "{{args.url}}" } } },
+    { name: "unsubscribe", version: 1, request: { method: "DELETE", path: "/hooks/{{args.id}}" } }
+  ],
+  events: [{ id: "deal.updated", delivery: "webhook", key: "deal.changed" }],
+  webhooks: [
+    {
+      id: "deals",
+      type: "per_event",
+      items: "$.events",
+      eventKey: "$.type",
+      subscribe: { action: "subscribe", args: { url: "{{webhook.url}}" }, idFrom: "$.id" },
+      unsubscribe: { action: "unsubscribe", args: { id: "{{subscription.id}}" } },
+      verify: { scheme: "hmac", subscriptionSecret: true, header: "x-crm-signature", idHeader: "x-crm-delivery" }
+    }
+  ]
+}
 
 describe("a person", () => {
   it("is led from the example to an own webhook, each step ticked by the record that it made", async () => {
@@ -140,10 +163,65 @@ describe("a person", () => {
     assert.strictEqual(await field("Calls").inputValue(), "resume")
     await page.getByRole("dialog").getByRole("button", { name: "Run", exact: true }).click()
     await page.waitForURL((url) => !url.pathname.endsWith(id))
-    await client.ended(page.url().split("/").at(-1) ?? "")
+    const again = page.url().split("/").at(-1) ?? ""
+    await client.ended(again)
+    await visit(`/runs/${id}?tab=about`)
+    await page.locator("main").getByRole("link", { name: again }).click()
+    await page.waitForURL(`**/console/runs/${again}`)
+    await page.getByRole("tab", { name: "About" }).click()
+    assert.strictEqual(
+      await page.locator("main .facts").getByRole("link", { name: id }).getAttribute("href"),
+      `/console/runs/${id}`
+    )
     const asked = shop.requests.filter(({ url }) => url.startsWith("/orders"))
     assert.lengthOf(asked, 1)
   }, 120_000)
+
+  it("sees why a trigger's subscription fails and when it is tried again, and tries it", async () => {
+    const { page, visit } = owner
+    const { call, dev } = world.api()
+    let isAway = false
+    const crm = await startProvider((_, response) =>
+      response
+        .writeHead(isAway ? 503 : 200, { "content-type": "application/json" })
+        .end(JSON.stringify(isAway ? { error: "hooks are being moved" } : { id: "h1" }))
+    )
+    const made = async (target: string, body: object) => {
+      const answer = await call("POST", `/api/v1${target}`, body)
+      assert.isBelow(answer.status, 300, JSON.stringify(answer.body))
+      return answer.body.data
+    }
+    await made("/connectors", { ...shopConnector(crm.url), ...hooksOfCrm })
+    await made("/connectors/crm/publish", {})
+    await made("/connections", {
+      connector: "crm",
+      customerId: dev.customerId,
+      authMethod: "key",
+      credential: { apiKey: "key of the crm" }
+    })
+    isAway = true
+    const { id } = await made("/triggers", {
+      type: "app_event",
+      name: "deals",
+      routes: [{ workflowId: dev.exampleWorkflowId }],
+      appEvent: { connector: "crm", event: "deal.updated" }
+    })
+    await eventually(
+      async () => (await call("GET", `/api/v1/triggers/${id}`)).body.data.appEvent.subscription,
+      (state) => state === "failed",
+      30_000
+    )
+    await visit(`/triggers/${id}`)
+    const row = page.locator("main table tbody tr").filter({ hasText: "conn_" })
+    await row.getByText("failed", { exact: true }).waitFor()
+    await row.getByText(/hooks are being moved|503/).waitFor()
+    await row.getByText(/tried again in \d/).waitFor()
+    isAway = false
+    await button("Try it again").click()
+    await row.getByText("subscribed", { exact: true }).waitFor({ timeout: 30_000 })
+    await button("Try it again").waitFor({ state: "detached" })
+    await crm.close()
+  }, 90_000)
 
   it("makes a key whose text is shown once and works at once", async () => {
     const { page, visit } = owner

@@ -5,6 +5,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser, Page } from "playwright-core"
 import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
+import { paced } from "../support/pace.js"
 import { eventually } from "../support/eventually.js"
 import { freePort } from "../support/freePort.js"
 import { worldOf } from "../support/World.js"
@@ -34,7 +35,7 @@ afterAll(async () => {
 
 const rowsOf = (page: Page) => page.locator("main .waterfall tbody tr").allInnerTexts()
 /** A fast look: nothing is polled in so short a time. */
-const soon = 4_000
+const soon = () => paced(4_000)
 
 describe("pages", () => {
   it("draw a run as it goes on, and at its end as it is loaded afterwards", async () => {
@@ -57,7 +58,7 @@ describe("pages", () => {
     await eventually(
       () => rowsOf(page),
       (rows) => rows.length > before,
-      soon
+      soon()
     )
     await page.locator("main header").getByText("completed").waitFor({ timeout: 20_000 })
     await page.waitForTimeout(1_000)
@@ -74,23 +75,39 @@ describe("pages", () => {
     await visit("/runs")
     const other = await context.newPage()
     streams = []
+    await other.clock.install()
+    const told = other.waitForResponse((response) => response.url().includes("created_after"))
     await other.goto("/console/runs")
     await other.locator("main tbody tr").first().waitFor()
     await page.locator("main tbody tr").first().waitFor()
+    await told
+    // A tab that does not read the stream itself is told as well that there is one, and polls nothing.
+    let polls: ReadonlyArray<string> = []
+    other.on("request", (request) => {
+      if (request.url().includes("/api/v1/executions?")) polls = [...polls, request.url()]
+    })
+    for (let n = 0; n < 2; n++) {
+      await other.clock.fastForward(15_000)
+      await other.evaluate(async () => await (await fetch("/livez")).text())
+    }
+    assert.deepStrictEqual(polls, [])
     await client.run(client.dev.exampleWorkflowId, { name: "both" })
     const newer = (tab: Page) => tab.getByRole("button", { name: /Show \d+ newer/ })
-    await Promise.all([page, other].map((tab) => newer(tab).waitFor({ timeout: soon })))
+    await Promise.all([page, other].map((tab) => newer(tab).waitFor({ timeout: soon() })))
     assert.deepStrictEqual(streams, [])
 
     await page.close()
     await eventually(
       async () => streams.length,
       (count) => count === 1,
-      soon
+      soon()
     )
+    const shown = await other.locator("main tbody tr").count()
     await newer(other).click()
+    // A run that is started before the list is read again is no newer one.
+    await other.locator("main tbody tr").nth(shown).waitFor()
     await client.run(client.dev.exampleWorkflowId, { name: "the other" })
-    await newer(other).waitFor({ timeout: soon })
+    await newer(other).waitFor({ timeout: soon() })
     await other.close()
   }, 60_000)
 

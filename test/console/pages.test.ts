@@ -3,7 +3,7 @@
  * accessibility (WCAG 2.2 AA), fits its width, and breaks no rule of its policy. A role without rights is told what it lacks.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Browser } from "playwright-core"
+import type { Browser, Request } from "playwright-core"
 import { accessibilityOf } from "../support/console/Accessibility.js"
 import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
 import { type ConsolePage, consolePages } from "../support/console/ConsolePages.js"
@@ -29,6 +29,7 @@ afterAll(async () => {
 
 const look = async (visitor: Visitor, { path, shows }: ConsolePage): Promise<ReadonlyArray<string>> => {
   await visitor.visit(path)
+  await visitor.page.locator("main .spinner").first().waitFor({ state: "detached", timeout: 10_000 })
   const isShown = await visitor.page
     .locator("main")
     .getByText(shows)
@@ -40,9 +41,12 @@ const look = async (visitor: Visitor, { path, shows }: ConsolePage): Promise<Rea
   const wide = await visitor.page.evaluate(
     "document.documentElement.scrollWidth - document.documentElement.clientWidth"
   )
+  // A list without rows would hide what is wrong with them.
+  const blank = await visitor.page.locator("main .blank").allInnerTexts()
   const violations = await accessibilityOf(visitor.page)
   return [
     ...(isShown ? [] : [`does not show “${shows}”`]),
+    ...blank.map((text) => `shows nothing: ${text}`),
     ...violations,
     ...(Number(wide) > 1 ? [`is ${wide} pixels too wide`] : []),
     ...visitor.trouble()
@@ -59,6 +63,86 @@ describe("every page", () => {
       const wrong: Array<string> = []
       for (const page of pages) wrong.push(...(await look(visitor, page)))
       await visitor.close()
-      assert.deepStrictEqual(wrong, [])
+      assert.strictEqual(wrong.join("\n"), "")
     }, 180_000)
+})
+
+/** What a page takes, by the beginning of its path. */
+const needs: ReadonlyArray<readonly [prefix: string, area: string, action: string]> = [
+  ["/runs", "executions", "read"],
+  ["/approvals", "executions", "read"],
+  ["/workflows", "workflows", "read"],
+  ["/triggers", "workflows", "read"],
+  ["/releases", "workflows", "read"],
+  ["/environments", "workflows", "read"],
+  ["/events", "events", "read"],
+  ["/dead-letters", "events", "read"],
+  ["/customers", "users", "read"],
+  ["/connections", "connections", "read"],
+  ["/connectors", "connectors", "read"],
+  ["/secrets", "secrets", "read"],
+  ["/configuration", "settings", "read"],
+  ["/keys", "settings", "read"],
+  ["/settings", "settings", "read"],
+  ["/audit", "settings", "manage"],
+  ["/endpoints", "settings", "manage"]
+]
+
+/** Waits until a page has been answered all that it asked for, but for its stream, and asks for no more. */
+const quietOf = ({ context, page }: Visitor) => {
+  const open = new Set<Request>()
+  let last = 0
+  context.on("request", (request) => {
+    if (request.url().includes("/watch?")) return
+    open.add(request)
+    last = performance.now()
+  })
+  const close = (request: Request) => {
+    open.delete(request)
+    last = performance.now()
+  }
+  context.on("requestfinished", close)
+  context.on("requestfailed", close)
+  return async () => {
+    last = performance.now()
+    while (open.size > 0 || performance.now() - last < 100) await page.waitForTimeout(25)
+  }
+}
+
+describe("a role", () => {
+  it("that has only what a page takes sees it, and the page asks for nothing else", async () => {
+    const { call } = world.api()
+    const all = { name: "narrow", parent: "admin", permissions: { events: ["read"] } }
+    const made = await call("POST", "/api/v1/roles", all)
+    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+    const email = "narrow@example.com"
+    await call("POST", "/api/v1/users/invite", { email, role: "narrow" })
+    const visitor = await visitorOf(browser, world.dataDir, { email })
+    const isQuiet = quietOf(visitor)
+    const wrong: Array<string> = [...visitor.trouble()]
+    const rights = new Set(needs.map(([, area, action]) => `${area}:${action}`))
+    for (const right of rights) {
+      const [area = "", action = ""] = right.split(":")
+      const changed = await call("PUT", `/api/v1/roles/${made.body.data.id}`, { permissions: { [area]: [action] } })
+      assert.strictEqual(changed.status, 200, JSON.stringify(changed.body))
+      // As long as what is known of a caller may be kept in memory.
+      await visitor.page.waitForTimeout(1_000)
+      await visitor.page.goto("/console/")
+      await visitor.page.locator("main h1").waitFor()
+      const own = pages.filter(({ path }) =>
+        needs.some(([prefix, ...of]) => path.startsWith(prefix) && of.join(":") === right)
+      )
+      for (const { path } of own) {
+        await visitor.visit(path)
+        await isQuiet()
+        const text = await visitor.page.locator("main").innerText()
+        // A part of a page may take more.
+        if (!/[?]|new$/.test(path) && text.includes("Your role does not show you this"))
+          wrong.push(`${path} is closed to ${right}`)
+        wrong.push(...visitor.trouble().map((one) => `${path} with ${right}: ${one}`))
+      }
+    }
+    await visitor.close()
+    assert.strictEqual(wrong.join("\n"), "")
+  }, 180_000)
 })

@@ -257,6 +257,45 @@ it("a webhook is created with a filter whose mistakes are shown, fired, and sent
   await page.locator("main header").getByText("disabled").waitFor()
 }, 60_000)
 
+it("where code editing is off, the editor is read-only from the start and says why, also to a role without settings", async () => {
+  const { call, dev } = world.api()
+  const child = (await call("POST", "/api/v1/organizations", { name: "Below", settings: { codeEditing: true } })).body
+    .data
+  const asChild = async (target: string, body: object) => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${child.apiKey}` }
+    const answer = await fetch(`${dev.baseUrl}/api/v1${target}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body)
+    })
+    const made = JSON.parse(await answer.text())
+    assert.strictEqual(answer.status, 201, JSON.stringify(made))
+    return made.data
+  }
+  const code = "export default async () => 1"
+  const { id } = await asChild("/workflows", { name: "theirs", form: "code", tier: "instant", code })
+  const permissions = { workflows: ["read", "update", "create"] }
+  await asChild("/roles", { name: "author", parent: "developer", permissions })
+  await asChild("/users/invite", { email: "author@example.com", role: "author" })
+  const off = await call("PUT", `/api/v1/organizations/${child.id}`, { settings: { codeEditing: false } })
+  assert.strictEqual(off.status, 200, JSON.stringify(off.body))
+  const author = await visitorOf(browser, world.dataDir, { email: "author@example.com" })
+  await author.visit(`/workflows/${id}`)
+  await shows(/^Code editing is disabled for this organisation/, author.page)
+  const editor = editorOf(author.page)
+  assert.strictEqual(await editor.getAttribute("aria-readonly"), "true")
+  await typeAtEnd("// not mine", author.page)
+  assert.strictEqual(await editor.innerText(), code)
+  await author.visit("/workflows")
+  await button("Create a workflow", author.page).first().click()
+  await author.page
+    .getByRole("dialog")
+    .getByText(/[Cc]ode editing is disabled/)
+    .waitFor()
+  assert.deepStrictEqual(author.trouble(), [])
+  await author.close()
+}, 60_000)
+
 it("a release is deployed to an environment, and rolled back", async () => {
   const { call, dev } = world.api()
   const { page, visit } = owner

@@ -9,6 +9,7 @@ import { eventually } from "../support/eventually.js"
 import { type Collector, startCollector, findValues, encodingsOf } from "../support/collector.js"
 import { readEveryRow } from "../support/everyRow.js"
 import { leakyConnector } from "../support/leakyConnector.js"
+import { framesOfEveryMethod } from "../support/rpcFrames.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
 
@@ -342,6 +343,14 @@ describe("With a collector", () => {
     )
   }, 120_000)
 
+  it("no frame of the typed RPC has one, whatever is asked and fails", async () => {
+    const ways = ["echo200", "echo400", "echo500", "hangup", "away", "garbage"]
+    const frames = await framesOfEveryMethod({ client, providerUrl: outside.url, ways, workflows: /^leaks_/ })
+    for (const part of ["Success", "Failure", "Chunk", "x-echo", "UNAUTHORIZED"]) assert.include(frames, part)
+    const secrets = new Map([...canaries, ["own key", client.dev.apiKey]])
+    assert.deepStrictEqual(findValues(secrets, new Map([["frames", frames]])), [])
+  }, 120_000)
+
   it("neither the collector nor the log, the metrics or any table has a secret", async () => {
     const metrics = await (await fetch(`${client.dev.baseUrl}/metrics`)).text()
     const rows = await readEveryRow(dataDir)
@@ -368,6 +377,7 @@ describe("With a collector", () => {
     for (const signal of ["traces", "logs", "metrics"]) assert.isNotEmpty(otlp.received(`/v1/${signal}`), signal)
     for (const name of ["/oauth/callback", "/api/v1/workflows/:id/execute", "/connect/:link", "/api/v1/proxy/"])
       assert.include(otlp.received("/v1/traces"), name)
+    assert.include(metrics, 'surface="rpc"')
     assert.isAbove(rows.size, 40)
 
     assert.deepStrictEqual(findValues(canaries, places), [])

@@ -43,8 +43,10 @@ describe("A workflow's call of a connector", () => {
       connector: "acme-crm",
       action: "create",
       actionVersion: 1,
+      idempotencyKey: created?.key,
       status: "completed"
     })
+    assert.notProperty(seen.steps[1], "idempotencyKey")
     assert.notInclude(JSON.stringify(seen), "canary")
   })
 

@@ -13,7 +13,10 @@ import { publishConnector, startCalls, stopCalls, svc, systems } from "../suppor
 
 beforeAll(async () => {
   await startCalls()
-  await publishConnector("acme")
+  const unifiedFields = [{ from: "id", to: "id" }]
+  await publishConnector("acme", "1.0.0", {
+    entities: [{ name: "person", unified: "crm/contact", read: "list", unifiedFields }]
+  })
   await ask("POST", "/api/v1/webhook-endpoints", { url: `${systems.url}/events`, events: ["*"] })
 }, 60_000)
 afterAll(() => stopCalls())
@@ -104,7 +107,8 @@ const furnish = async (name: string): Promise<string> => {
   const own = (
     await workflow(
       "await svc.state.set('a', 1, { scope: 'CUSTOMER' }); await svc.state.set('a', 1, { scope: 'WORKFLOW' });" +
-        "await svc.state.set('a', 1, { scope: 'INVOCATION' }); console.log('canary'); return ctx.input",
+        "await svc.state.set('a', 1, { scope: 'INVOCATION' }); console.log('canary');" +
+        "await svc.diff.compare({ name: 'canary', key: 'note', source: [ctx.input], target: [] }); return ctx.input",
       "instant",
       id
     )
@@ -115,6 +119,15 @@ const furnish = async (name: string): Promise<string> => {
   const changed = { code: `export default async () => "canary ${name}"` }
   assert.strictEqual((await svc.ask("PUT", `/api/v1/workflows/${own}`, { key, body: changed })).status, 200)
   await ask("PUT", "/api/v1/config", { level: "flow", scopeId: own, key: "env.A", value: `canary ${name}` })
+  const fieldMap = await ask("POST", "/api/v1/field-maps", {
+    connector: "acme",
+    entity: "person",
+    model: "crm.contact",
+    customerId: id,
+    name: `canary ${name}`,
+    fields: [{ to: "title", default: `canary ${name}` }]
+  })
+  await ask("POST", `/api/v1/field-maps/${fieldMap.body.data.id}/publish`, { notes: `canary ${name}` })
   await ask("POST", "/api/v1/installations", {
     customerId: id,
     integration: "acme-sync",

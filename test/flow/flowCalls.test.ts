@@ -1,7 +1,7 @@
 /** A flow is called by its name on surface B: which version runs, what its caller is answered, and in which form it fails. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { reservedNames } from "../../src/domain/workflow/Workflow.js"
-import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
+import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 import {
   connect,
   execution,
@@ -47,7 +47,14 @@ afterAll(stopCalls)
 
 describe("A flow's name", () => {
   it("is none of the first segments of other paths, in any case", async () => {
-    const segments = [...surfaceA, ...surfaceB, ...surfaceC, ...surfaceCStart, { path: "/api/v1/clients/:c/x" }]
+    const segments = [
+      ...surfaceAStart,
+      ...surfaceA,
+      ...surfaceB,
+      ...surfaceC,
+      ...surfaceCStart,
+      { path: "/api/v1/clients/:c/x" }
+    ]
       .map(({ path }) => path.split("/")[3] ?? "")
       .concat("embed", "callbacks", "openapi", "health", "mcp", "login")
       .filter((segment) => /^[A-Za-z]\w*$/.test(segment))

@@ -4,13 +4,17 @@ import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { outwardPlaces } from "../../src/domain/Limits.js"
 import { eventually } from "../support/eventually.js"
+import { paced } from "../support/pace.js"
 import { type Running, start } from "../support/InProcess.js"
 
 const hangingOrganisations = 4
 /** Of each organisation that hangs: together as many as the node has places for any use. */
 const connectionsEach = 16
-/** Far less than the 30 s for which a provider that hangs keeps a place. */
-const soonMillis = 8_000
+/**
+ * Far less than the 30 s for which a provider that hangs keeps a place; more than the 10 s after which a connection that was
+ * looked at is so again: not within 5 s of that, and the next sweep may be 5 s later.
+ */
+const soonMillis = () => paced(13_000)
 
 const requests = new Map<string, number>()
 const countOf = (path: string) => requests.get(path) ?? 0
@@ -171,14 +175,14 @@ const isServed = async (use: keyof typeof uses, { name, organisationId }: Member
   await eventually(
     () => sql(`SELECT count(*)::int AS n ${open} = '${organisationId}'`),
     ([row]) => row?.n === 0,
-    soonMillis
+    soonMillis()
   )
   const before = countOf(`${name}/${path}`)
   await sql(`${due} = '${organisationId}'`)
   await eventually(
     async () => countOf(`${name}/${path}`) - before,
     (found) => found >= count,
-    soonMillis
+    soonMillis()
   )
 }
 
@@ -191,7 +195,7 @@ describe("While the providers of four organisations hang", () => {
       await eventually(
         async () => hangingAt(path),
         (found) => found >= hangingOrganisations,
-        soonMillis
+        soonMillis()
       )
       for (let n = 0; n < 3; n++) await isServed(use, beside, 2)
       assert.isAtLeast(hangingAt(path), hangingOrganisations)
@@ -208,7 +212,7 @@ describe("While the providers of four organisations hang", () => {
     await eventually(
       async () => hangingAt("me"),
       (found) => found >= 30,
-      soonMillis
+      soonMillis()
     )
     for (let n = 0; n < 4; n++) {
       const answer = await test(beside, n)

@@ -3,6 +3,7 @@
  * same and of another organisation, run as if nothing had happened.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Client } from "pg"
 import type { Answer, Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
@@ -150,6 +151,24 @@ const sendUntilAnswered = async (
     }
 }
 
+/** Sends events to a webhook, and changes what is stored of them before any node takes one. Returns their ids. */
+const sendBeforeAnyIsTaken = async (
+  database: Client,
+  path: string,
+  count: number,
+  change: (ids: ReadonlyArray<string>) => Promise<unknown>
+): Promise<ReadonlyArray<string>> => {
+  await database.query("BEGIN")
+  // As long as this lock is held, no node takes events.
+  await database.query("SELECT pg_advisory_xact_lock(hashtext('svc_take_queued'))")
+  const ids: Array<string> = []
+  for (let n = 0; n < count; n++)
+    ids.push((await sendWebhook(first, path, JSON.stringify({ n, token: `t${n}` }))).body.eventId)
+  await change(ids)
+  await database.query("COMMIT")
+  return ids
+}
+
 describe("a poison event", () => {
   it("whose payload breaks what reads it is refused with a typed answer, or settled", async () => {
     const { id: secret } = (
@@ -234,15 +253,9 @@ describe("a poison event", () => {
       partitionKey: "n"
     })
     const database = await connectEmbedded(world.dataDir)
-    // As long as the lock is held, no node takes events.
-    await database.query("BEGIN")
-    await database.query("SELECT pg_advisory_xact_lock(hashtext('svc_take_queued'))")
-    const ids: Array<string> = []
-    for (let n = 0; n < 20; n++)
-      ids.push((await sendWebhook(first, path, JSON.stringify({ n, token: `t${n}` }))).body.eventId)
-    const [broken = "", ...others] = ids
-    await database.query("UPDATE events SET sealed = '\\x00' WHERE id = $1 AND sealed IS NOT NULL", [broken])
-    await database.query("COMMIT")
+    const [broken = "", ...others] = await sendBeforeAnyIsTaken(database, path, 20, ([id]) =>
+      database.query("UPDATE events SET sealed = '\\x00' WHERE id = $1 AND sealed IS NOT NULL", [id])
+    )
     for (const id of others) assert.strictEqual((await settled(first, id)).status, "delivered")
     const before = (await first.call("GET", `/api/v1/events/${broken}`)).body.data
     assert.strictEqual(before.status, "received")
@@ -250,5 +263,27 @@ describe("a poison event", () => {
     await database.query("DELETE FROM events WHERE id = $1", [broken])
     await database.query("DELETE FROM event_counts WHERE minute = svc_event_minute($1)", [broken])
     await database.end()
+  }, 60_000)
+
+  it("is one whose nodes ended with it ten times, not one that nodes gave back for want of a slot or a database", async () => {
+    const { path } = await makeWebhook(first, [{ workflowId: echo }], {
+      executionMode: "sequential",
+      partitionKey: "n"
+    })
+    const database = await connectEmbedded(world.dataDir)
+    const [givenBack = "", suspect = "", poison = ""] = await sendBeforeAnyIsTaken(database, path, 3, async (ids) => {
+      for (const [at, claims, lost] of [
+        [0, 50, 0],
+        [1, 9, 9],
+        [2, 10, 10]
+      ] as const)
+        await database.query("UPDATE start_queue SET claims = $2, lost = $3 WHERE id = $1", [ids[at], claims, lost])
+    })
+    await database.end()
+    for (const id of [givenBack, suspect]) assert.strictEqual((await settled(first, id)).status, "delivered")
+    assert.strictEqual((await settled(first, poison)).status, "dead")
+    const [letter] = (await first.call("GET", "/api/v1/dlq?code=POISONED")).body.data
+    assert.deepInclude(letter, { eventId: poison })
+    assert.strictEqual(letter.error.message.match(/ended (\d+) times/)?.[1], "10", JSON.stringify(letter.error))
   }, 60_000)
 })

@@ -12,6 +12,10 @@ interface Item {
 let items: ReadonlyArray<Item> = []
 /** Answers of the second page: whether it fails. */
 let isBroken = false
+/** Whether the listing is answered with 200 and something else. */
+let isOther = false
+/** Whether an empty listing is answered without a body. */
+let isBodyless = false
 let flow: string
 let connection: string
 
@@ -22,6 +26,8 @@ beforeAll(async () => {
   scripts.set("/crm/list", ({ url }) => {
     const at = Number(new URL(url, "http://crm").searchParams.get("after") ?? "0")
     if (at > 0 && isBroken) return { status: 500, body: { error: "broken" } }
+    if (isOther) return { body: { results: { message: "back soon" } } }
+    if (isBodyless && items.length === 0) return { status: 204, body: "" }
     const next = at + 2 < items.length ? String(at + 2) : null
     return { body: { results: items.slice(at, at + 2), next } }
   })
@@ -38,7 +44,8 @@ beforeAll(async () => {
     events: [
       { id: "contact", delivery: "poll", poll },
       { id: "contact.created", delivery: "poll", poll },
-      { id: "contact.removed", delivery: "poll", poll }
+      { id: "contact.removed", delivery: "poll", poll },
+      { id: "note", delivery: "poll", poll }
     ]
   })
   connection = (await connect("crm", "k")).id
@@ -138,6 +145,20 @@ describe("a polled event", () => {
     assert.deepStrictEqual([await changesOf("contact"), (await pollOf("contact"))?.failures], [before, 0])
   })
 
+  it("removes nothing after an answer that has no list, which counts as a failure", async () => {
+    isOther = true
+    const before = await changesOf("contact")
+    await sql("UPDATE polls SET next_at = now() WHERE event = 'contact'")
+    const failed = await eventually(
+      () => pollOf("contact"),
+      (found) => (found?.failures ?? 0) > 0
+    )
+    assert.include(failed?.error, "has no list at $.results")
+    isOther = false
+    await pollNow("contact")
+    assert.deepStrictEqual([await changesOf("contact"), (await pollOf("contact"))?.failures], [before, 0])
+  })
+
   it("loses and repeats nothing when the process dies between the events and what the poll saw", async () => {
     const seen = await sql<{ key: string; hash: string }>(
       `SELECT key, hash FROM poll_items WHERE connection_id = '${connection}' AND event = 'contact'`
@@ -210,6 +231,25 @@ describe("a polled event", () => {
       (found) => found.length > 0
     )
     assert.deepStrictEqual(told, [`deleted {"key":"1"}`])
+  })
+
+  it("begins with an account that has no items, also if it is answered without a body", async () => {
+    const before = items
+    ;[items, isBodyless] = [[], true]
+    await trigger("note")
+    const baseline = await eventually(
+      () => pollOf("note"),
+      (found) => found?.seq === 1 || (found?.failures ?? 0) > 0,
+      20_000
+    )
+    assert.deepStrictEqual([baseline?.failures, baseline?.error], [0, null])
+    items = [{ id: "1", name: "the first" }]
+    await pollNow("note")
+    assert.deepStrictEqual(await changesOf("note"), ["created 1"])
+    items = []
+    await pollNow("note")
+    assert.deepStrictEqual(await changesOf("note"), ["created 1", `deleted {"key":"1"}`])
+    ;[items, isBodyless] = [before, false]
   })
 
   it("takes no arguments, since all triggers share its poll", async () => {

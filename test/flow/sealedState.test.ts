@@ -146,6 +146,9 @@ describe("values of svc.state", () => {
     assert.strictEqual(ready.checks.tasks.setAside[0].task, "state.seal")
     assert.notInclude(JSON.stringify(ready), "poisoned key")
     assert.match((await svc.ask("GET", "/metrics")).text, /^svc_task_remaining_jobs\{task="state\.seal"\} 1$/m)
+    assert.deepStrictEqual(await rows("SELECT task, remaining FROM background_work"), [
+      { task: "state.seal", remaining: 1 }
+    ])
     assert.deepStrictEqual(await clear(), [{ key: "a poisoned key" }])
     const [kept] = await rows("SELECT FROM key_values WHERE key LIKE 'many %' AND updated_at <> '2026-01-01'")
     assert.isUndefined(kept, "sealing is no write: retention reads the time of the last one")

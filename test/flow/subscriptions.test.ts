@@ -281,6 +281,17 @@ describe("a trigger on an app event", () => {
     const id = await trigger()
     await reach(id, "failed")
     assert.approximately((await rowOf(id)).wait ?? 0, 60, 15)
+    const listed = async () => (await ask("GET", `/${id}/subscriptions`)).body.data
+    const [first] = await listed()
+    assert.deepInclude(first, {
+      connectionId: connection,
+      customerId: svc.first.customerId,
+      state: "failed",
+      attempts: 1,
+      expiresAt: null
+    })
+    assert.match(first.error, /503|refused/)
+    assert.approximately(Date.parse(first.nextAt) - Date.now(), 60_000, 15_000)
     await sql(`UPDATE subscriptions SET next_at = now(), attempts = 3 WHERE trigger_id = '${id}'`)
     const last = await eventually(
       () => rowOf(id),
@@ -303,6 +314,7 @@ describe("a trigger on an app event", () => {
       ({ attempts, wait }) => attempts === 5 && wait === null,
       20_000
     )
+    assert.deepInclude((await listed())[0], { state: "failed", attempts: 5, nextAt: null })
     await eventually(
       () => toldOf(id),
       (all) => all.length === 2 && all[1]?.payload.isRetried === false
@@ -311,6 +323,7 @@ describe("a trigger on an app event", () => {
     const retried = await ask("POST", `/${id}/retry-subscription`)
     assert.deepStrictEqual([retried.status, retried.body.data.appEvent.subscription], [200, "pending"])
     await reach(id, "subscribed")
+    assert.deepInclude((await listed())[0], { state: "subscribed", attempts: 0, error: null })
     const again = await ask("POST", `/${id}/retry-subscription`)
     assert.deepStrictEqual([again.status, again.body.code, again.body.state], [409, "INVALID_STATE", "subscribed"])
   })

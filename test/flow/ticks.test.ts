@@ -3,13 +3,10 @@
  * are ten minutes off: every tick starts its run once. `SVC_TEST_LONG=1` fires 10,000 ticks over ten kills.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { api, type Api } from "../support/api.js"
+import { type ClusterNode, makeCluster, type TestCluster } from "../support/cluster.js"
 import { eventually } from "../support/eventually.js"
-import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { makeTickSchedules } from "../support/tickSchedules.js"
-import { proofs } from "../support/proofs.js"
-import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** Their ticks are spread over the minute; each has missed a few, which it catches up. */
@@ -18,11 +15,9 @@ const missed = 3
 const killsOfEach = isLong ? 5 : 1
 const ticksAtLeast = isLong ? 10_000 : 200
 
-const place = makeDataDirectory()
-let service: Service
-let client: Api
+let cluster: TestCluster
+let node: ClusterNode
 let flow = ""
-const nodes = new Set<Service>()
 
 /** A process whose `Date` is off by some milliseconds. */
 const clockOff = (millis: number) =>
@@ -34,40 +29,16 @@ const clockOff = (millis: number) =>
     }`
   )}`
 
-const startNode = async (offMinutes: number, kill?: string): Promise<Service> => {
-  const node = startService({
-    dataDir: place.dataDir,
-    isFurtherNode: true,
-    env: offMinutes === 0 ? {} : { NODE_OPTIONS: clockOff(offMinutes * 60_000) },
-    ...(kill === undefined ? {} : { kill })
-  })
-  nodes.add(node)
-  await node.ready
-  return node
-}
-
-const sql = async <Row extends object>(text: string): Promise<ReadonlyArray<Row>> => {
-  const database = await connectEmbedded(place.dataDir)
-  try {
-    return (await database.query<Row>(text)).rows
-  } finally {
-    await database.end()
-  }
-}
+/** All nodes are of one build, that with kill points; one that counts to 0 is reached by none. */
+const startNode = (offMinutes: number, kill = "parsed:0"): Promise<ClusterNode> =>
+  cluster.start({ kill, env: offMinutes === 0 ? {} : { NODE_OPTIONS: clockOff(offMinutes * 60_000) } })
 
 beforeAll(async () => {
-  await prepareData(place.dataDir)
-  service = startService({ dataDir: place.dataDir })
-  await service.ready
-  client = api(place.dataDir)
-  flow = await client.workflow("tick", "instant", "export default async (ctx) => ctx.event.id")
+  cluster = await makeCluster()
+  node = await startNode(0)
+  flow = await node.client.workflow("tick", "instant", "export default async (ctx) => ctx.event.id")
 }, 60_000)
-afterAll(async () => {
-  for (const node of nodes) node.kill("SIGTERM")
-  await Promise.all([...nodes].map(({ ended }) => ended))
-  await proofs(service)
-  place.remove()
-}, 60_000)
+afterAll(() => cluster.end(), 60_000)
 
 describe("a tick", () => {
   it(
@@ -77,25 +48,22 @@ describe("a tick", () => {
       // While the nodes start, nothing is due.
       const first = startNode(10, "parsed:15")
       const second = startNode(0, "committed:12")
-      const killed = [await first, await second]
-      const copies = await makeTickSchedules(client, sql, { flow, schedules, missed })
-      const killAgain = async (node: Service, offMinutes: number, restartsLast: boolean, point: string) => {
-        let current = node
+      const [one, other] = [await first, await second]
+      await cluster.whole(3)
+      const copies = await makeTickSchedules(node.client, cluster.sql, { flow, schedules, missed })
+      const killAgain = async (killed: ClusterNode, offMinutes: number, restartsLast: boolean, point: string) => {
+        let current = killed
         for (let left = killsOfEach; ; left--) {
           assert.isNull(await current.ended, current.output())
-          nodes.delete(current)
           if (left === 1 && !restartsLast) return
           current = await startNode(offMinutes, left === 1 ? undefined : point)
           if (left === 1) return
         }
       }
-      const [one, other] = killed
-      assert.isDefined(one)
-      assert.isDefined(other)
       await Promise.all([killAgain(one, -10, true, "committed:60"), killAgain(other, 0, false, "parsed:60")])
       await eventually(copies.fired, (count) => count >= ticksAtLeast, isLong ? 300_000 : 60_000)
 
-      const [stopped] = await sql<{ at: Date }>("SELECT now() AS at")
+      const [stopped] = await cluster.sql<{ at: Date }>("SELECT now() AS at")
       assert.isDefined(stopped)
       const found = await eventually(
         () => copies.summarise(stopped.at),

@@ -19,13 +19,13 @@ const trigger = async (settings: object): Promise<string> => {
 const listed = async (path: string): Promise<ReadonlyArray<{ readonly id: string; readonly status: string }>> =>
   (await ask("GET", path)).body.data
 const sql = <A extends object>(text: string) => svc.run(Effect.flatMap(WriterSql, (writer) => writer.unsafe<A>(text)))
-/** Polls again until an event with the payload is there, and returns its id. */
+/** Polls again until a contact with the id is there, and returns the event's id: the other event's poll reads the same list. */
 const polled = (id: string): Promise<string> =>
   eventually(
     async () => {
       await sql("UPDATE polls SET next_at = now()")
       return sql<{ id: string }>(
-        `SELECT id FROM event_records WHERE connector = 'crm' AND payload->>'id' = '${id}' AND status = 'delivered'`
+        `SELECT id FROM event_records WHERE type = 'crm.contact.created' AND payload->>'id' = '${id}' AND status = 'delivered'`
       )
     },
     ([found]) => found !== undefined,

@@ -1,7 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { surfaceA, surfaceB, surfaceBStart, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
+import {
+  surfaceA,
+  surfaceAStart,
+  surfaceB,
+  surfaceBStart,
+  surfaceC,
+  surfaceCStart
+} from "../../src/http/operations/Surfaces.js"
 
-const routes = [...surfaceA, ...surfaceCStart, ...surfaceBStart, ...surfaceC, ...surfaceB]
+const routes = [...surfaceAStart, ...surfaceA, ...surfaceCStart, ...surfaceBStart, ...surfaceC, ...surfaceB]
 
 describe("every endpoint of every surface", () => {
   it("there are endpoints to look at", () => assert.isAbove(routes.length, 30))

@@ -186,12 +186,11 @@ describe("a list", () => {
     return seen
   }
 
-  it.each(["/api/v1/customers?q=Listed", "/api/v1/roles", "/api/v1/audit", "/api/v1/api-keys"])(
+  // Reading the trail writes to it: what is read is counted, and written at the end of its minute.
+  it.each(["/customers?q=Listed", "/roles", "/audit?action=customer.create", "/api-keys"])(
     "%s is the same in pages of two as in one, newest first",
     async (path) => {
-      // Reading the trail writes to it, but older entries do not change.
-      const fixed = path === "/api/v1/audit" ? `${path}?to=${new Date().toISOString()}` : path
-      const [small, whole] = [await pages(fixed, 2), await pages(fixed, 200)]
+      const [small, whole] = [await pages(`/api/v1${path}`, 2), await pages(`/api/v1${path}`, 200)]
       assert.isAbove(whole.length, 2)
       assert.deepStrictEqual(small, whole)
       assert.strictEqual(new Set(whole).size, whole.length)

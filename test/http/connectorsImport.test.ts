@@ -157,7 +157,8 @@ describe("discover", () => {
       cdm: "CDMContact",
       unified: null,
       operations: ["list"],
-      fields: ["id", "email"]
+      fields: ["id", "email"],
+      account: null
     })
     // One required member that weighs two, one of eight others.
     assert.deepStrictEqual(body.data.coverage[0].score, 0.3)

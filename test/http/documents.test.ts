@@ -1,5 +1,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import {
+  CategoryConnectionRequired,
   ConnectionRequired,
   DatasourceFailed,
   type Failure,
@@ -22,6 +23,7 @@ import { startShared } from "../support/SharedService.js"
 import {
   sharedOperations,
   surfaceA,
+  surfaceAStart,
   surfaceB,
   surfaceBStart,
   surfaceC,
@@ -50,10 +52,10 @@ afterAll(() => svc.stop())
 const receiver = "/api/v1/clients/{client}/webhooks/{webhook}"
 const inDocument = ({ path }: Route) => path.replace(/:(\w+)/g, "{$1}")
 const surfaces: ReadonlyArray<readonly [string, ReadonlyArray<Route>]> = [
-  ["a", surfaceA],
+  ["a", [...surfaceAStart, ...surfaceA]],
   ["b", [...surfaceBStart, ...surfaceB, ...sharedOperations]],
   ["c", [...surfaceC, ...surfaceCStart]],
-  ["all", [...surfaceA, ...surfaceBStart, ...surfaceB, ...surfaceC, ...surfaceCStart]]
+  ["all", [...surfaceAStart, ...surfaceA, ...surfaceBStart, ...surfaceB, ...surfaceC, ...surfaceCStart]]
 ]
 
 const isOfTenants = (path: string): boolean => path.startsWith("/api/v1/tenants/") || path === "/api/v1/{flow_name}"
@@ -216,6 +218,7 @@ const telling: { readonly [Tag in keyof typeof errorMembers]: Failure } = {
     action: "sendMessage",
     answer: { ok: false }
   }),
+  CategoryConnectionRequired: new CategoryConnectionRequired({ category: "crm", message: "connect one" }),
   ConnectionRequired: new ConnectionRequired({ connector: "shopify", message: "connect first" }),
   ProviderFailed: new ProviderFailed({ connector: "shopify", status: 500, body: { a: 1 }, message: "it failed" }),
   ProviderTimedOut: new ProviderTimedOut({ connector: "shopify", message: "it slept" })

@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { eventually } from "../support/eventually.js"
+import { connectTo, plainCrm, type PlainCrm, publishDefinition, startPlainCrm } from "../support/unified/PlainCrm.js"
 import { makeKey } from "../support/keys.js"
 import { type Running, start } from "../support/InProcess.js"
 import { type Provider, startProvider } from "../support/provider.js"
@@ -123,8 +124,18 @@ const makeApproval = async () => {
   return { eid, apv: String(body.data[0].id) }
 }
 
+/** A CRM of the customer, whose contacts are the records of the examples. */
+let crm: PlainCrm | undefined
+const connectCrm = async () => {
+  crm = await startPlainCrm()
+  await publishDefinition(svc, plainCrm("plain-crm"))
+  await connectTo(svc, "plain-crm", crm.url)
+  return { category: "crm", entity: "contact" }
+}
+
 afterAll(async () => {
   await svc.stop()
+  await crm?.stop()
   await system.close()
 })
 
@@ -222,6 +233,12 @@ const order: ReadonlyArray<readonly [id: string] | readonly [id: string, gives: 
   ["webhookEndpoints.resendMany"],
   ["notifications.create"],
   ["notifications.markRead"],
+  ["fieldMaps.create", "fmp"],
+  ["fieldMaps.update"],
+  ["fieldMaps.publish"],
+  ["fieldMaps.test"],
+  ["unified.create", "recordId"],
+  ["unified.update"],
   ["proxy.post"],
   ["proxy.put"],
   ["proxy.patch"]
@@ -240,7 +257,12 @@ describe("every example of the documents", () => {
     if (id === "approvals.decide") Object.assign(ids, await makeApproval())
     if (id === "drafts.testStep") Object.assign(ids, await makeTestedStep())
     if (id === "drafts.restore") Object.assign(ids, await makeDraft())
-    const headers = id.startsWith("proxy.") ? { "x-svc-connections": ids["connected"] ?? "" } : undefined
+    if (id === "unified.create") Object.assign(ids, await connectCrm())
+    const headers = id.startsWith("proxy.")
+      ? { "x-svc-connections": ids["connected"] ?? "" }
+      : id.startsWith("unified.")
+        ? { "x-end-org-id": svc.first.customerId }
+        : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId
     if (gives !== undefined)

@@ -54,6 +54,38 @@ describe("a re-run", () => {
     assert.strictEqual(again.headers["location"], `/api/v1/executions/${again.body.data.id}`)
   })
 
+  it("is found by the run that it repeats", async () => {
+    const waits = "export default async ({ input }) => input.wait && new Promise((done) => setTimeout(done, 60_000))"
+    const workflow = await makeWorkflow(waits, "long")
+    const [first, other] = [await runOf(workflow), await runOf(workflow)]
+    const again = async (id: string): Promise<string> => {
+      const run = String((await rerun(id)).body.data.id)
+      await eventually(
+        () => ask("GET", `/executions/${run}`),
+        ({ body }) => body.data.status === "completed"
+      )
+      return run
+    }
+    const found = async (query: string, key = svc.first.key): Promise<ReadonlyArray<string>> =>
+      (await ask("GET", `/executions?${query}`, { key })).body.data.map(({ id }: { readonly id: string }) => id)
+    const earlier = await again(first)
+    const ended = [await again(first), earlier]
+    const inner = await again(ended[0]!)
+    await again(other)
+    const open = String((await rerun(first, { body: { input: { wait: true } } })).body.data.id)
+    assert.deepStrictEqual(await found(`parent_id=${first}`), [open, ...ended])
+    assert.deepStrictEqual(await found(`parent_id=${first}&status=completed`), ended)
+    await ask("POST", `/executions/${open}/cancel`)
+    assert.deepStrictEqual(await found(`parent_id=${first}&status=cancelled`), [open])
+    const { nextCursor } = (await ask("GET", `/executions?parent_id=${first}&page_size=2`)).body.page
+    assert.deepStrictEqual(await found(`parent_id=${first}&page_size=2&cursor=${nextCursor}`), ended.slice(1))
+    assert.deepStrictEqual(await found(`parent_id=${ended[0]}`), [inner])
+    assert.deepStrictEqual(await found(`parent_id=${inner}`), [])
+    assert.deepStrictEqual(await found("parent_id=exec_%27%3B--"), [])
+    const { key } = await makeKey(svc, { resourceScope: [{ type: "workflow", ids: [await makeWorkflow()] }] })
+    assert.deepStrictEqual(await found(`parent_id=${first}`, key), [])
+  })
+
   it("has the time from its start to its end, once it has ended", async () => {
     const again = await rerun(await runOf(await makeWorkflow()))
     const { body } = await eventually(

@@ -133,9 +133,10 @@ describe("a watch", () => {
     )
     await close(second)
 
-    const { digests, position } = await svc.run(
-      Effect.all({ digests: Digests, position: Effect.flatMap(CommittedChanges, (source) => source.position) })
+    const { digests, current } = await svc.run(
+      Effect.all({ digests: Digests, current: Effect.flatMap(CommittedChanges, (source) => source.rights([])) })
     )
+    const { position } = current
     const old = watchPositionText(digests, { ...position, at: position.at - 301_000 })
     const later = watchPositionText(digests, { ...position, commits: { end: "9000000000000", open: [] } })
     for (const lost of [old, later, "1", `${"0".repeat(24)}.${old.slice(25)}`]) {
@@ -313,10 +314,34 @@ describe("watches are bounded", () => {
     const refused = await svc.ask("GET", "/api/v1/watch?topics=executions", { key })
     assert.deepStrictEqual([refused.status, refused.body.code], [429, "RATE_LIMITED"])
     assert.include(refused.body.message, "4 watches")
+    assert.include(refused.body.message, "close one")
     for (const stream of streams.splice(0, 1)) await close(stream)
     streams.push(await watch("executions", { key }))
     await Promise.all(streams.map(close))
+
+    const { cookie } = await signInTo(() => svc).newOwner("Watching at once")
+    const atOnce = await Promise.allSettled(Array.from({ length: 12 }, () => watchIn(svc, "executions", { cookie })))
+    const opened = atOnce.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
+    await Promise.all(opened.map((one) => one.close()))
+    assert.lengthOf(opened, 4)
   })
+
+  it("a thousand of a node, which says what to do instead", async () => {
+    const keys = await Promise.all(Array.from({ length: 251 }, () => makeKey(svc, {})))
+    const opened: Array<Followed> = []
+    for (const { key } of keys.slice(0, 250))
+      for (let n = 0; n < 4; n++) opened.push(await watchIn(svc, "executions", { key }))
+    const refused = await svc.ask("GET", "/api/v1/watch?topics=executions", { key: keys[250]?.key ?? "" })
+    assert.deepStrictEqual(
+      [refused.status, refused.body.code, refused.headers["retry-after"]],
+      [503, "UNAVAILABLE", "5"]
+    )
+    assert.include(refused.body.message, "1000 watches")
+    assert.include(refused.body.message, "another node")
+    await opened.pop()?.close()
+    opened.push(await watchIn(svc, "executions", { key: keys[250]?.key ?? "" }))
+    await Promise.all(opened.map((one) => one.close()))
+  }, 60_000)
 
   it("by a mebibyte that the client has not read", async () => {
     let outlet: WatchOutlet | undefined

@@ -64,7 +64,8 @@ it.effect("all mistakes are reported at once, each in a sentence, and no secret 
         "  SVC_TRUSTED_PROXIES must be IP addresses or networks such as 10.0.0.0/8, separated by commas.",
         "  SVC_RUNNERS must be a whole number from 1 to 256.",
         "  SVC_LOG_LEVEL must be one of trace, debug, info, warning, error, none.",
-        '  SVC_SHUTDOWN_GRACE must be a duration such as "500ms", "30s" or "2m".'
+        '  SVC_SHUTDOWN_GRACE must be a duration such as "500ms", "30s" or "2m".',
+        "  SVC_KEY_PEPPER is missing: with a Postgres of yours svc keeps no keys itself. `npm run svc -- keys new` makes one."
       ].join("\n")
     )
   })

@@ -18,6 +18,7 @@ import {
   type ServiceOptions
 } from "../support/Service.js"
 import { assertWithin } from "../support/pace.js"
+import { isSameProcess, treeOf } from "../support/processes.js"
 
 /** An ordinary user that every Linux has. */
 const daemon = 1
@@ -79,6 +80,18 @@ describe("the embedded Postgres", () => {
     await isClosedToOthers()
     second.kill("SIGINT")
     assert.strictEqual(await second.ended, 0)
+  })
+
+  it("ends with the service also when the terminal is closed", async () => {
+    const one = service({ dataDir })
+    await one.ready
+    const processes = treeOf(one.pid)
+    assert.isAbove(processes.length, 2)
+    const postgres = postgresPid(dataDir)
+    one.kill("SIGHUP")
+    assert.strictEqual(await one.ended, 0, one.output())
+    assert.isFalse(isProcessAlive(postgres))
+    assert.deepStrictEqual(processes.filter(isSameProcess), [])
   })
 
   /** Only the owner of the data directory can read its passwords, and no login is possible without one. */

@@ -5,6 +5,7 @@ import { StartQueue } from "../../src/actors/ports/run/StartQueue.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { awaitEffects, directNode, dispatch, jetStreamNode, settleEvents } from "../support/eventStream.js"
 import { startNats } from "../support/natsServer.js"
+import { connect } from "nats"
 import { jain } from "../support/jain.js"
 import { countBy, empty, enqueue, noneUnderWay, org } from "../support/startQueue.js"
 import { layer as withLayer } from "../support/layer.js"
@@ -128,6 +129,80 @@ for (const driver of drivers)
       )
     })
   })
+
+describe("events that a frozen node receives over NATS", () => {
+  withLayer(database, { excludeTestServices: true })((it) => {
+    it.scoped(
+      "cost an event a lease or two, not the ten by which it would become a dead letter",
+      () =>
+        Effect.gen(function* () {
+          yield* empty
+          const { url } = yield* startNats()
+          const claims = new Map<string, number>()
+          yield* Effect.gen(function* () {
+            const stream = yield* EventStream
+            const connection = yield* Effect.acquireRelease(
+              Effect.promise(() => connect({ servers: url })),
+              (one) => Effect.promise(() => one.close())
+            )
+            const manager = yield* Effect.promise(() => connection.jetstreamManager())
+            const [name = ""] = yield* Effect.promise(() => manager.streams.names().next())
+            const consumer = yield* Effect.promise(() => connection.jetstream().consumers.get(name, "p2"))
+            // It receives what it had asked for, and does nothing with it.
+            const receive = Effect.tryPromise(() => consumer.next({ expires: 1_000 }))
+            for (let n = 0; n < 8; n++) yield* Effect.forkScoped(Effect.forever(Effect.ignore(receive)))
+            const rows: Array<string> = []
+            yield* Effect.forkScoped(
+              Effect.gen(function* () {
+                for (let n = 0; n < 50; n++) {
+                  rows.push(...(yield* enqueue([{ org: org(n), times: 2 }])))
+                  yield* Effect.sleep("100 millis")
+                }
+              })
+            )
+            while (claims.size < 100) {
+              const { events } = yield* stream.take([1], 32, noneUnderWay, null)
+              for (const event of events) claims.set(event.id, event.claims)
+              yield* settleEvents(events)
+              for (const event of events) stream.finish(event)
+              yield* Effect.sleep("20 millis")
+            }
+          }).pipe(Effect.provide(jetStreamNode(url)))
+          const most = Math.max(...claims.values())
+          assert.isAtLeast(most, 2, "the frozen node has received some")
+          assert.isAtMost(most, 3)
+        }),
+      60_000
+    )
+  })
+})
+
+describe("a pass in which Postgres fails", () => {
+  withLayer(database, { excludeTestServices: true })((it) => {
+    it.scoped("loses no event that has arrived over NATS", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const owner = yield* ownerSql
+        const { url } = yield* startNats()
+        yield* Effect.gen(function* () {
+          const stream = yield* EventStream
+          const rows = yield* enqueue([{ org: org(1), times: 20 }])
+          yield* stream.take([1], 20, noneUnderWay, null)
+          // They are sent in the background.
+          yield* Effect.sleep("300 millis")
+          yield* Effect.repeat(stream.status, { until: ({ carried }) => carried === 0 })
+          yield* owner.unsafe("ALTER FUNCTION svc_take_queued RENAME TO svc_taken_away")
+          assert(Either.isLeft(yield* Effect.either(stream.take([1], 40, noneUnderWay, null))))
+          yield* owner.unsafe("ALTER FUNCTION svc_taken_away RENAME TO svc_take_queued")
+          const effects: Array<string> = []
+          yield* Effect.forkScoped(dispatch(effects))
+          yield* awaitEffects(effects, rows.length)
+          assert.sameMembers(effects, [...rows])
+        }).pipe(Effect.provide(jetStreamNode(url)))
+      })
+    )
+  })
+})
 
 describe("a NATS server that cannot serve", () => {
   withLayer(database, { excludeTestServices: true })((it) => {

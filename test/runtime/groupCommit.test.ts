@@ -1,8 +1,13 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Either } from "effect"
+import { Duration, Effect, Either, Fiber, Layer } from "effect"
+import { Socket } from "node:net"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
+import { OpenSockets } from "../../src/runtime/postgres/database/OpenSockets.js"
+import * as JournalOnPostgres from "../../src/runtime/postgres/journal/Journal.js"
+import { adminConnection, TestDatabase } from "../support/Database.js"
 import { layer, openingChange, openRun, organisation } from "../support/journal.js"
 import { layer as withLayer } from "../support/layer.js"
+import { assertWithin } from "../support/pace.js"
 import { WriterSql } from "../support/Sql.js"
 
 describe("Changes that commit together", () => {
@@ -51,6 +56,57 @@ describe("Changes that commit together", () => {
             i === 31 ? 0 : 1
           )
         }
+      })
+    )
+  })
+})
+
+/** The first connection of the journal opens; no other one ever does. */
+const oneConnection = Layer.sync(OpenSockets, () => {
+  let opened = 0
+  return {
+    open: () => {
+      const socket = new Socket()
+      if ((opened += 1) > 1) socket.connect = () => socket
+      return socket
+    },
+    endAll: () => undefined,
+    watchReads: () => () => undefined
+  }
+})
+
+const narrow = Layer.unwrapEffect(
+  Effect.map(TestDatabase, ({ urls }) =>
+    Layer.provide(JournalOnPostgres.layer({ capacity: 100, writer: urls.writer }), oneConnection)
+  )
+).pipe(Layer.provideMerge(layer))
+
+describe("The connections of the journal", () => {
+  withLayer(narrow, { excludeTestServices: true })((it) => {
+    it.scoped("are open before a change comes, and no change waits for a further one", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const sql = yield* WriterSql
+        const sessions = Effect.map(
+          sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name LIKE 'svc journal%'`,
+          ([row]) => row?.n ?? 0
+        )
+        // That of the layer's own journal, and that of this one.
+        yield* Effect.repeat(Effect.delay(sessions, "10 millis"), { until: (n) => n === 2 })
+        const blocker = yield* adminConnection
+        const query = (text: string) => Effect.promise(() => blocker.query(text))
+        yield* query("BEGIN")
+        yield* query("LOCK TABLE runs IN EXCLUSIVE MODE")
+        const append = Effect.suspend(() => Effect.fork(journal.append(openingChange(openRun()))))
+        const first = yield* append
+        // Long enough for a second flush to begin beside the first.
+        yield* Effect.sleep("50 millis")
+        const second = yield* append
+        yield* Effect.sleep("50 millis")
+        yield* query("COMMIT")
+        const [took] = yield* Effect.timed(Fiber.joinAll([first, second]))
+        assertWithin(Duration.toMillis(took), 1_000)
       })
     )
   })

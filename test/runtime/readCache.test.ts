@@ -13,7 +13,7 @@ const world = (options?: ReadCacheOptions<number>) =>
     const cache = yield* Effect.provideService(makeReadCache<number>(options), Commits, commits)
     let loads = 0
     const load = Effect.sync(() => ++loads)
-    return { read: (key: string) => cache.get(key, load), cache, commits }
+    return { read: (key: string) => cache.get(key, () => load), cache, commits }
   })
 
 const organisation = "org_1" as OrganisationId
@@ -52,7 +52,7 @@ describe("A read cache", () => {
       const connection = [{} as Connection, 0] as const // never used
       const inside = Effect.provideService(SqlClient.TransactionConnection, connection)
       assert.strictEqual(yield* inside(load), 1)
-      assert.strictEqual(yield* inside(cache.get("org_1|a", load)), 0)
+      assert.strictEqual(yield* inside(cache.get("org_1|a", () => load)), 0)
     })
   )
 
@@ -73,13 +73,13 @@ describe("A read cache", () => {
         Effect.sync(() => loads++),
         Deferred.await(answer)
       )
-      const fibers = yield* Effect.forEach([1, 2], () => Effect.fork(cache.find("o|a", load)))
+      const fibers = yield* Effect.forEach([1, 2], () => Effect.fork(cache.find("o|a", () => load)))
       yield* Effect.yieldNow()
       yield* Deferred.succeed(answer, undefined)
       assert.deepStrictEqual(yield* Fiber.joinAll(fibers), [Option.none(), Option.none()])
       assert.strictEqual(loads, 1)
-      assert.deepStrictEqual(yield* cache.find("o|a", Effect.succeed(7)), Option.some(7))
-      assert.deepStrictEqual(yield* cache.find("o|a", Effect.die("a second load")), Option.some(7))
+      assert.deepStrictEqual(yield* cache.find("o|a", () => Effect.succeed(7)), Option.some(7))
+      assert.deepStrictEqual(yield* cache.find("o|a", () => Effect.die("a second load")), Option.some(7))
     })
   )
 })

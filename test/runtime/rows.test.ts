@@ -23,7 +23,7 @@ const refusalOf = ({ decode }: AnyTable, row: object) => {
 const time = new Date("2026-01-01T00:00:00Z")
 const ulid = "0".repeat(26)
 const ids =
-  "org spc cus key sec usr role env rel dlv inst ctr aup conn cred trg att ntf whe cs apv team prj exec".split(" ")
+  "org spc cus key sec usr role env rel dlv inst ctr aup conn cred trg att ntf whe cs apv team prj exec fmp".split(" ")
 /** Values of every kind that a column has; each member takes the first that fits. */
 const values: ReadonlyArray<unknown> = [
   ...ids.map((prefix) => `${prefix}_${ulid}`),

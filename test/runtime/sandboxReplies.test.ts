@@ -62,14 +62,19 @@ describe("Answers of short turns", () => {
 
   it.live("do not wait until a guest behind them has computed", () => {
     const { layer } = pool()
-    const computing = `await svc.state.get("k"); for (let i = 0; i < 3e6; i++); return "computed"`
+    const computing = `await svc.state.get("k"); for (let i = 0; i < 2e7; i++); return "computed"`
     return Effect.gen(function* () {
-      const [one, other] = [yield* begin(short), yield* begin(computing)]
-      const startedAt = performance.now()
-      const at = (turn: Turn) => Effect.map(turn.session.feed([doneEvent(0, 1)]), () => performance.now() - startedAt)
-      const [oneMillis, otherMillis] = yield* Effect.all([at(one), at(other)], { concurrency: "unbounded" })
-      assert.isAbove(otherMillis, 100)
-      assert.isBelow(oneMillis, otherMillis / 4)
+      const shares: Array<number> = []
+      // The machine may give this process no time until both have answered: an answer that waited would do so each time.
+      for (let i = 0; i < 5 && !shares.some((share) => share < 1 / 4); i++) {
+        const [one, other] = [yield* begin(short), yield* begin(computing)]
+        const startedAt = performance.now()
+        const at = (turn: Turn) => Effect.map(turn.session.feed([doneEvent(0, 1)]), () => performance.now() - startedAt)
+        const [oneMillis, otherMillis] = yield* Effect.all([at(one), at(other)], { concurrency: "unbounded" })
+        assert.isAbove(otherMillis, 100)
+        shares.push(oneMillis / otherMillis)
+      }
+      assert.isBelow(Math.min(...shares), 1 / 4)
     }).pipe(Effect.provide(layer))
   })
 })

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Layer } from "effect"
 import { Membership } from "../../src/runtime/cluster/Membership.js"
 import type { Seat } from "../../src/runtime/cluster/Seat.js"
-import { layer, Leaving } from "../../src/runtime/cluster/ShardLocks.js"
+import { Gaining, layer, Leaving } from "../../src/runtime/cluster/ShardLocks.js"
 
 const address = new RunnerAddress.RunnerAddress({ host: "127.0.0.1", port: 1 })
 const shards = (...ids: ReadonlyArray<number>) => ids.map((id) => ShardId.make("default", id))
@@ -37,10 +37,20 @@ const storageOn = (seat: Seat, leaving: Leaving["Type"] = new Set()) =>
     Layer.provide(
       Layer.succeed(
         Membership,
-        Membership.of({ isHolding: () => true, members: () => [], seat: () => seat, awaitSeat: Effect.succeed(seat) })
+        Membership.of({
+          isHolding: () => true,
+          members: () => [],
+          changedSince: () => Effect.succeed(0),
+          onChange: () => undefined,
+          onCommits: () => undefined,
+          join: Effect.void,
+          leave: Effect.void,
+          seat: () => seat,
+          awaitSeat: Effect.succeed(seat)
+        })
       )
     ),
-    Layer.provide(Layer.succeed(Leaving, leaving)),
+    Layer.provide([Layer.succeed(Leaving, leaving), Layer.succeed(Gaining, new Set())]),
     Layer.build,
     Effect.map((context) => RunnerStorage.RunnerStorage.pipe(Effect.provide(context))),
     Effect.flatten
@@ -102,6 +112,29 @@ describe("the locks on a node's shards", () => {
       const lost = { shards: new Map<number, number>(), lock: () => Promise.reject(new Error("gone")) }
       const storage = yield* storageOn(lost as unknown as Seat)
       assert.deepStrictEqual(yield* storage.acquire(address, shards(1)), [])
+    })
+  )
+
+  it.scopedLive("are waited for while their holder gives them up, and had within a moment", () =>
+    Effect.gen(function* () {
+      const held = new Map<number, number>()
+      let isFree = false
+      const lock = (wanted: ReadonlyArray<number>) => {
+        for (const shard of wanted) if (shard === 1 || isFree) held.set(shard, Date.now())
+        return Promise.resolve()
+      }
+      const storage = yield* storageOn({ shards: held, lock } as unknown as Seat)
+      const both = [...shards(1), ...shards(2)]
+      yield* Effect.fork(
+        Effect.delay(
+          Effect.sync(() => (isFree = true)),
+          100
+        )
+      )
+      assert.sameMembers([...(yield* storage.acquire(address, both))], both)
+      isFree = false
+      held.clear()
+      assert.sameMembers([...(yield* storage.acquire(address, both))], [...shards(1)], "what there is after that")
     })
   )
 })

@@ -181,14 +181,14 @@ describe("bindings", () => {
     assert.includeMembers(bindings(body(code)), ["a.x", "b.y"])
   })
 
-  it("are listed once, in the order of the code, without unified calls and other services", () => {
+  it("are listed once, in the order of the code, calls of records included, without other services", () => {
     assert.deepStrictEqual(
       bindings(
         body(
-          `await svc.connector.b.x(); await svc.connector.a.y(); await svc.connector.b.x(); await svc.unified.crm.contact.list(); await svc.state.get("a")`
+          `await svc.connector.b.x(); await svc.connector.a.y(); await svc.connector.b.x(); await svc.unified.crm.contact.list(); await svc.unified.crm.contact.all({}); await svc.cdm.order.get("1"); await svc.state.get("a")`
         )
       ),
-      ["b.x", "a.y"]
+      ["b.x", "a.y", "unified.crm.contact.list", "cdm.order.get"]
     )
     assert.deepStrictEqual(
       bindings(
@@ -196,6 +196,13 @@ describe("bindings", () => {
       ),
       []
     )
+  })
+
+  it("have a star for records whose name is computed, without a warning: they need no binding to be called", () => {
+    for (const code of ["await svc.unified[ctx.input.category].contact.list()", "return send(svc.unified.crm)"]) {
+      assert.deepStrictEqual(bindings(body(code)), ["unified.*"], code)
+      assert.deepStrictEqual(warnings(body(code)), [], code)
+    }
   })
 
   it("have a star instead of a computed name, with a warning", () => {

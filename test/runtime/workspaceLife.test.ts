@@ -31,6 +31,20 @@ describe("The database of a workspace", () => {
     }
   }
 
+  it("is set up while another transaction has read the tables that all databases share: no login waits", async () => {
+    const reader = new Client({ connectionString: Redacted.value(database.admin) })
+    await reader.connect()
+    // With it the setup would only go on once the server has ended the reader.
+    await reader.query("SET idle_in_transaction_session_timeout = '15s'")
+    await reader.query("BEGIN")
+    for (const table of ["pg_authid", "pg_database", "pg_shdepend"]) await reader.query(`SELECT FROM ${table}`)
+    const workspaces = await opened()
+    await use(workspaces, "spc_1", "SELECT 1")
+    await reader.query("COMMIT")
+    await reader.end()
+    await workspaces.close()
+  })
+
   it("is created once by two processes that start at once", async () => {
     const [one, other] = await Promise.all([opened(), opened()])
     await Promise.all([use(one, "spc_1", "SELECT 1"), use(other, "spc_1", "SELECT 1"), use(other, "spc_2", "SELECT 1")])

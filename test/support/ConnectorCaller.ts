@@ -87,7 +87,7 @@ export const makeCaller = (original: ConnectorDefinition, origin: string, accoun
     }
   }
   const call: Caller["call"] = async (name, args) =>
-    actionResult(definition, named(definition, name), await answer(name, args), Date.now(), compiledPatterns)
+    actionResult(definition, named(definition, name), await answer(name, args), Date.now(), compiledPatterns, args)
   return {
     answer,
     call,
@@ -101,7 +101,7 @@ export const makeCaller = (original: ConnectorDefinition, origin: string, accoun
       for (let next: Json | null = args; next !== null;) {
         const given: JsonObject = objectOf(next)
         const one = await answer(name, given)
-        const result = actionResult(definition, action, one, Date.now(), compiledPatterns)
+        const result = actionResult(definition, action, one, Date.now(), compiledPatterns, given)
         if (Either.isLeft(result)) throw new Error(`${name}: ${JSON.stringify(result.left)}`)
         pages.push(pageItems(action, result.right))
         if (pages.length > 50) throw new Error(`${name} never ends`)

@@ -19,6 +19,7 @@ import { server } from "../../src/runtime/program/Server.js"
 import { serviceLayer } from "../../src/runtime/program/Service.js"
 import * as Database from "./Database.js"
 import { makeDocumentCheck } from "./documentCheck.js"
+import { recordViolation } from "./unified/recordCheck.js"
 
 export interface Answer {
   readonly status: number
@@ -159,7 +160,10 @@ export const start = async (
       throw new Error(`${method} ${target} made something and does not say where it is`)
     const violation = violationOf(method, target, { status: reply.status, headers: reply.headers, text })
     if (violation !== undefined) throw new Error(`the documents do not tell of this answer: ${violation}`)
-    return { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
+    const answer = { status: reply.status, headers: reply.headers, text, body: jsonOf(text) }
+    const unlike = recordViolation(target, answer)
+    if (unlike !== undefined) throw new Error(`a record is not as its model says: ${unlike}`)
+    return answer
   }
 
   /** Listens on a free port until the service stops. */
@@ -184,18 +188,30 @@ export const start = async (
 
 export type Running = Awaited<ReturnType<typeof start>>
 
-/** The real clock, which a request can set ahead until its answer. */
+/** Sleeps of background tasks: the clock is measured against Postgres' after one of them. */
+const longSleep = Duration.seconds(30)
+
+/**
+ * The real clock, which a request can set ahead until its answer. A task that sleeps long goes on between such requests:
+ * it would take their time for the machine's.
+ */
 const movableClock = () => {
   const real = Clock.make()
   let ahead = 0
   let users = 0
+  const unmoved: Effect.Effect<void> = Effect.suspend(() =>
+    ahead === 0 ? Effect.void : Effect.zipRight(real.sleep(Duration.millis(20)), unmoved)
+  )
   const clock: Clock.Clock = {
     [Clock.ClockTypeId]: Clock.ClockTypeId,
     unsafeCurrentTimeMillis: () => real.unsafeCurrentTimeMillis() + ahead,
     unsafeCurrentTimeNanos: () => real.unsafeCurrentTimeNanos() + BigInt(ahead) * 1_000_000n,
     currentTimeMillis: Effect.map(real.currentTimeMillis, (now) => now + ahead),
     currentTimeNanos: Effect.map(real.currentTimeNanos, (now) => now + BigInt(ahead) * 1_000_000n),
-    sleep: (duration) => real.sleep(duration)
+    sleep: (duration) =>
+      Duration.greaterThanOrEqualTo(duration, longSleep)
+        ? Effect.zipRight(real.sleep(duration), unmoved)
+        : real.sleep(duration)
   }
   const during = async <A>(by: Duration.DurationInput, body: () => Promise<A>): Promise<A> => {
     if (users > 0 && ahead !== Duration.toMillis(by)) throw new Error("requests of different times at once")

@@ -43,8 +43,6 @@ export interface ServiceOptions {
   readonly hang?: FaultPoint
   /** The file of a control group that the process enters (`test/support/memoryGroup.ts`). */
   readonly group?: string | undefined
-  /** Starts a further node beside the service on this data directory, without a server; `ready` means that it works. */
-  readonly isFurtherNode?: boolean
   /** Each message of it to its own actors is encoded and decoded. */
   readonly isEncoded?: boolean
 }
@@ -57,14 +55,10 @@ export const startService = (options: ServiceOptions): Service => {
   build()
   const encodes = isEncoded || options.isEncoded === true
   const isService = options.command === undefined && options.release === undefined
-  const main =
-    options.isFurtherNode === true
-      ? "NodeMain"
-      : options.kill === undefined && options.hang === undefined && !(encodes && isService)
-        ? undefined
-        : "FaultyMain"
-  const program =
-    main === undefined ? [options.release ?? bundle, ...(options.command ?? ["start"])] : [buildMain(main), "start"]
+  const isFaulty = options.kill !== undefined || options.hang !== undefined || (encodes && isService)
+  const program = isFaulty
+    ? [buildFaultyMain(), "start"]
+    : [options.release ?? bundle, ...(options.command ?? ["start"])]
   const started = performance.now()
   let output = ""
   const [file = "", ...words] = inGroup(options.group, [process.execPath, ...program])
@@ -251,29 +245,37 @@ export const bundleOptions = {
 } satisfies BuildOptions
 
 /**
- * Builds a program of `test/support` as `scripts/build.mjs` builds the real one, with what V8 made of it, unless it is newer
+ * Builds the program with kill points as `scripts/build.mjs` builds the real one, with what V8 made of it, unless it is newer
  * than its source and the build, and returns its path: below the real one, so that it finds the runner's bundle and the
  * packages.
  */
-const buildMain = (name: "FaultyMain" | "NodeMain"): string => {
+const buildFaultyMain = (): string => {
+  const name = "FaultyMain"
   const source = path.join(root, "test", "support", `${name}.ts`)
-  const directory = path.join(root, "dist", "test")
-  const launcher = path.join(directory, `${name}.js`)
+  const launcher = path.join(root, "dist", "test", `${name}.js`)
   const builtAt = fs.statSync(launcher, { throwIfNoEntry: false })?.mtimeMs ?? 0
   if (builtAt > Math.max(fs.statSync(source).mtimeMs, fs.statSync(bundle).mtimeMs)) return launcher
   // A name of its own: another worker may be building it too.
   const program = `${name}-${process.pid}`
-  const { outputFiles } = buildSync({
-    entryPoints: [source],
-    ...bundleOptions,
-    format: "cjs",
-    define: { "import.meta.url": "moduleUrl" },
-    banner: { js: "(function (exports, require, module, moduleUrl) {" },
-    footer: { js: "})" },
-    write: false
-  })
+  const { outputFiles } = buildSync({ entryPoints: [source], ...programOptions, write: false })
+  writeProgram(launcher, program, outputFiles[0]?.text ?? "")
+  return launcher
+}
+
+/** The options by which a test bundles a program that starts from what V8 made of it. */
+export const programOptions = {
+  ...bundleOptions,
+  format: "cjs",
+  define: { "import.meta.url": "moduleUrl" },
+  banner: { js: "(function (exports, require, module, moduleUrl) {" },
+  footer: { js: "})" }
+} satisfies BuildOptions
+
+/** Writes a program as the build does, with what V8 made of it, and the launcher that starts it. */
+export const writeProgram = (launcher: string, program: string, text: string): void => {
+  const directory = path.dirname(launcher)
   fs.mkdirSync(directory, { recursive: true })
-  fs.writeFileSync(path.join(directory, `${program}.js`), outputFiles[0]?.text ?? "", "latin1")
+  fs.writeFileSync(path.join(directory, `${program}.js`), text, "latin1")
   const files = [".js", ".v8"].map((ending) => path.join(directory, `${program}${ending}`))
   const compiled = spawnSync(process.execPath, [path.join(root, "scripts", "compile.mjs"), ...files], {
     encoding: "utf8"
@@ -282,7 +284,6 @@ const buildMain = (name: "FaultyMain" | "NodeMain"): string => {
   const launch = fs.readFileSync(path.join(root, "scripts", "launch.mjs"), "utf8")
   fs.writeFileSync(`${launcher}.${process.pid}`, launch.replaceAll("PROGRAM", program))
   fs.renameSync(`${launcher}.${process.pid}`, launcher)
-  return launcher
 }
 
 let built = false

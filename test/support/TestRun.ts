@@ -34,7 +34,9 @@ export const endDeadRuns = Effect.fn("TestRun.endDead")(function* (parent: strin
 
 /** Ends the processes of a run, and removes its directory. */
 export const endRun = Effect.fn("TestRun.end")(function* (directory: string) {
-  for (const name of fs.readdirSync(path.join(directory, "processes"))) {
+  const processes = path.join(directory, "processes")
+  // Another run that starts now may have ended it already.
+  for (const name of fs.existsSync(processes) ? fs.readdirSync(processes) : []) {
     const [pid, startedAt = ""] = name.split("-")
     if (isSameProcess({ pid: Number(pid), startedAt })) process.kill(Number(pid), "SIGKILL")
   }
@@ -51,6 +53,7 @@ export const hasServer = (directory: string): boolean => clustersBelow(directory
 const clustersBelow = (directory: string, depth = 3): ReadonlyArray<string> => {
   const found = fs.existsSync(path.join(directory, "postgres", "cluster", "data", "postmaster.pid")) ? [directory] : []
   if (depth === 0) return found
+  if (!fs.existsSync(directory)) return found
   const entries = fs.readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   return [...found, ...entries.flatMap(({ name }) => clustersBelow(path.join(directory, name), depth - 1))]
 }

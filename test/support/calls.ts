@@ -10,6 +10,7 @@ import { startProvider, type Provider, type Request } from "./provider.js"
 export let svc: Running
 export let systems: Provider
 let names = 0
+/** The answers of the provider, by path. A `body` that is a function writes the rest of its answer itself. */
 export const scripts = new Map<
   string,
   (request: Request, nth: number) => { status?: number; headers?: object; body: unknown }
@@ -28,6 +29,7 @@ const startWith = async (service: () => Promise<Running>) => {
     const nth = systems.requests.filter(({ url }) => url.split("?")[0] === path).length
     const { body, headers = {}, status = 200 } = scripts.get(path)?.(request, nth) ?? { body: { path, nth } }
     response.writeHead(status, { "content-type": "application/json", ...headers })
+    if (typeof body === "function") return void body(response)
     response.end(typeof body === "string" ? body : JSON.stringify(body))
   })
   svc = await service()

@@ -2,8 +2,10 @@
 import { Effect, Redacted } from "effect"
 import { assert } from "vitest"
 import { randomBytes } from "node:crypto"
-import { Client } from "pg"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Pool } from "pg"
 import type { FaultPoint } from "../../src/actors/ports/Faults.js"
+import { movingMillis } from "../../src/runtime/cluster/ShardOwners.js"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { type Api, apiOf } from "./api.js"
 import { copyDatabase, type Database, databaseUrl, dropDatabase, dropWorkspaces } from "./Database.js"
@@ -22,6 +24,8 @@ interface NodeOptions {
   readonly kill?: string
   readonly hang?: FaultPoint
   readonly env?: Readonly<Record<string, string>>
+  /** The path of another release's bundle. */
+  readonly release?: string
 }
 
 export interface TestCluster {
@@ -37,7 +41,7 @@ export interface TestCluster {
   readonly sql: <Row extends object>(text: string, values?: ReadonlyArray<unknown>) => Promise<ReadonlyArray<Row>>
   /** How many shards each process holds, by its place in Postgres. */
   readonly shards: () => Promise<ReadonlyArray<number>>
-  /** Waits until all shards are held, by so many nodes, each its part. */
+  /** Waits until all shards are held, by so many nodes, each its part, and runs begin on those that have just moved, too. */
   readonly whole: (nodes: number) => Promise<void>
   /** Proves every node sound, stops all, and drops the database. */
   readonly end: () => Promise<void>
@@ -55,7 +59,7 @@ export const nodeOf = (nodes: ReadonlyArray<ClusterNode>, at: number): ClusterNo
  */
 export const announceEndedSessions = (): void =>
   announce(
-    /"(?:background_task\.failed|audit\.seal_failed|events\.not_loaded)".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
+    /"(?:background_task\.failed|audit\.seal_failed|events\.not_loaded|event\.not_dispatched)".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
   )
 
 /** Starts a run that the queue starts, and returns its id. */
@@ -82,9 +86,8 @@ const databasesOf = ({ urls }: Database): Readonly<Record<string, string>> => ({
 /** The database that the clusters of this process copy: the command takes as long as a start. Postgres ends with it. */
 let bootstrapped: Promise<Bootstrapped> | undefined
 
-/** Creates the first organisation by the command, as an operator does. */
-const bootstrap = async (): Promise<Bootstrapped> => {
-  const database = await copyDatabase("svc")
+/** Creates the first organisation of a database by the command, as an operator does. */
+const bootstrap = async (database: Database): Promise<Bootstrapped> => {
   const { keyPepper, masterKeys } = generateSecrets(new Date())
   const secrets = { SVC_MASTER_KEYS: masterKeys, SVC_KEY_PEPPER: keyPepper }
   const place = makeDataDirectory()
@@ -100,9 +103,17 @@ const bootstrap = async (): Promise<Bootstrapped> => {
   return { database: database.name, apiKey, secrets }
 }
 
-export const makeCluster = async (more: Readonly<Record<string, string>> = {}): Promise<TestCluster> => {
-  const { apiKey, database: template, secrets } = await (bootstrapped ??= bootstrap())
-  const database = await copyDatabase(template)
+/** `own`: a migrated database on a server of the test's own, which is neither copied nor dropped. */
+export const makeCluster = async (
+  more: Readonly<Record<string, string>> = {},
+  own?: Database
+): Promise<TestCluster> => {
+  const {
+    apiKey,
+    database: template,
+    secrets
+  } = await (own === undefined ? (bootstrapped ??= copyDatabase("svc").then(bootstrap)) : bootstrap(own))
+  const database = own ?? (await copyDatabase(template))
   const { admin, name } = database
   const env = {
     ...databasesOf(database),
@@ -117,33 +128,38 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
   }
   const directories = new Set<ReturnType<typeof makeDataDirectory>>()
   const alive = new Set<ClusterNode>()
+  /** A node has come since all shards were last held: for a moment no run begins on those that it gets. */
+  let hasNews = false
   const directory = () => {
     const made = makeDataDirectory()
     directories.add(made)
     return made.dataDir
   }
 
-  const client = new Client({ connectionString: Redacted.value(database.admin) })
-  await client.connect()
+  // One session, which is opened again if the server was restarted.
+  const client = new Pool({ connectionString: Redacted.value(database.admin), max: 1, idleTimeoutMillis: 0 })
+  client.on("error", () => undefined)
 
-  const start: TestCluster["start"] = async ({ env: own = {}, hang, kill } = {}) => {
+  const start: TestCluster["start"] = async ({ env: more = {}, hang, kill, release } = {}) => {
     const dataDir = directory()
     await prepareCompiled(dataDir)
     const service = startService({
       dataDir,
-      env: { ...env, SVC_ROLE: "all", ...own },
+      env: { ...env, SVC_ROLE: "all", ...more },
       ...(hang === undefined ? {} : { hang }),
-      ...(kill === undefined ? {} : { kill })
+      ...(kill === undefined ? {} : { kill }),
+      ...(release === undefined ? {} : { release })
     })
     await service.ready
     // A node with a public address listens on the port that it is given.
     const url =
-      own["SVC_PORT"] === undefined
+      more["SVC_PORT"] === undefined
         ? (/"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? "")
-        : `http://127.0.0.1:${own["SVC_PORT"]}`
+        : `http://127.0.0.1:${more["SVC_PORT"]}`
     const dev = { baseUrl: url, apiKey } as Api["dev"]
-    const node: ClusterNode = { ...service, url, role: own["SVC_ROLE"] ?? "all", client: apiOf(dev) }
+    const node: ClusterNode = { ...service, url, role: more["SVC_ROLE"] ?? "all", client: apiOf(dev) }
     alive.add(node)
+    hasNews = true
     void node.ended.then(() => alive.delete(node))
     return node
   }
@@ -175,6 +191,9 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
         const said = [...alive].map((node) => node.output().slice(-3_000))
         throw new Error([String(error), JSON.stringify(rows), ...said].join("\n"))
       })
+      // A node that heard no notice sees the others at its next sign of life.
+      if (hasNews) await sleep(movingMillis + 600)
+      hasNews = false
     },
     end: async () => {
       try {
@@ -188,8 +207,10 @@ export const makeCluster = async (more: Readonly<Record<string, string>> = {}): 
         for (const node of alive) for (const signal of ["SIGCONT", "SIGTERM"] as const) node.kill(signal)
         await Promise.all([...alive].map(({ ended }) => ended))
         await client.end()
-        await Effect.runPromise(dropWorkspaces(`${name}_ws`))
-        await Effect.runPromise(dropDatabase(name))
+        if (own === undefined) {
+          await Effect.runPromise(dropWorkspaces(`${name}_ws`))
+          await Effect.runPromise(dropDatabase(name))
+        }
         for (const { remove } of directories) remove()
       }
     }

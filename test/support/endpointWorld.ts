@@ -1,11 +1,12 @@
 /** A service with two sides that share no records. Each side has one record of every kind that a request can name. */
 import { assert } from "@effect/vitest"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
+import { addReport } from "./reports.js"
 import { addApproval } from "./approvals.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
 import { keyCallers, type TestCallers } from "./matrices/TestCaller.js"
-import { acme, type OAuthProvider, startOAuthProvider } from "./oauthProvider.js"
+import { acme, acmeWithContacts, type OAuthProvider, startOAuthProvider } from "./oauthProvider.js"
 
 /** The records of one side, all of one customer. */
 export interface Side {
@@ -30,6 +31,7 @@ export interface Side {
   readonly blob: string
   /** Of the run. */
   readonly approval: string
+  readonly report: string
   readonly installation: string
   readonly trigger: string
   /** An event of the side's customer whose run failed, its dead letter, and a replay of many. */
@@ -47,6 +49,8 @@ export interface Side {
   readonly webhookEndpoint: string
   /** An attempt to deliver a test event to the webhook endpoint. */
   readonly attempt: string
+  /** An override of the connector's map for the side's customer. */
+  readonly fieldMap: string
 }
 
 export type Scope = ReadonlyArray<{ readonly type: ScopeType; readonly ids: ReadonlyArray<string> }>
@@ -57,6 +61,15 @@ const code = `export default async (ctx) => {
   if (ctx.input.wait === true) await new Promise((resolve) => setTimeout(resolve, 600_000))
   return ctx.input.large === true ? "x".repeat(400_000) : 1
 }`
+
+/** An override of the connector's map, for the side's customer. */
+export const fieldMapOf = ({ connector, customer }: Pick<Side, "connector" | "customer">, model: string) => ({
+  connector,
+  entity: "person",
+  model,
+  customerId: customer,
+  fields: [{ from: "target", to: "customFields.target" }]
+})
 
 /** Starts the world. `callers`: those of the kind that the test is about. */
 export const startWorld = async (callers: TestCallers = keyCallers) => {
@@ -96,6 +109,15 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
         authMethod,
         ...(authMethod === "key" ? { credential: { apiKey: "canary_key_1" } } : {})
       }),
+    /** The override of the side's customer for a model, which is there once. */
+    fieldMap: async ({ connector, customer }: Pick<Side, "connector" | "customer">, model: string): Promise<string> => {
+      const body = fieldMapOf({ connector, customer }, model)
+      const { status, text, body: answer } = await ask("POST", "/field-maps", body)
+      if (status === 201) return answer.data.id
+      assert.strictEqual(status, 409, text)
+      const all = await done("GET", `/field-maps?connector=${connector}&customer_id=${customer}&model=${model}`)
+      return all.body.data[0].id
+    },
     workflow: async (customer: string, tier: "instant" | "standard" = "instant") => {
       const id = await made("/workflows", { name: unique(), form: "code", tier, code, customerId: customer })
       await done("POST", `/workflows/${id}/publish`, {})
@@ -256,7 +278,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
   const sideIn = async (environment: Side["environment"]): Promise<Side> => {
     const customer = await make.customer()
     const connector = unique()
-    await made("/connectors", acme({ slug: connector }))
+    await made("/connectors", acmeWithContacts(connector))
     await done("POST", `/connectors/${connector}/publish`, {})
     const workflow = await make.workflow(customer)
     const credentialLabel = unique()
@@ -289,8 +311,10 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     return {
       ...side,
       installation: await make.installation(side),
+      fieldMap: await make.fieldMap(side, "crm.contact"),
       notification: await make.notification(customer),
       approval: await approvalOf(side),
+      report: await addReport(svc.sql, { ...svc.first, ...side }),
       trigger: await make.trigger(side),
       ...(await attemptedEndpoint()),
       ...(await failedEvent(side)),

@@ -9,9 +9,10 @@ import { peopleEndpoints } from "./peopleEndpoints.js"
 import { releaseEndpoints } from "./releaseEndpoints.js"
 import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
 import { acme } from "./oauthProvider.js"
-import { surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
+import { recordParts, unifiedEndpoints } from "./unified/unifiedEndpoints.js"
+import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
-export const routes: ReadonlyArray<Route> = [...surfaceA, ...surfaceCStart, ...surfaceC, ...surfaceB]
+export const routes: ReadonlyArray<Route> = [...surfaceAStart, ...surfaceA, ...surfaceCStart, ...surfaceC, ...surfaceB]
 
 export const nameOf = ({ method, path }: Pick<Route, "method" | "path">): string => `${method} ${path}`
 
@@ -92,6 +93,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "PATCH /api/v1/proxy/:path": { ...passed, ...empty },
   "DELETE /api/v1/proxy/:path": passed,
 
+  ...unifiedEndpoints,
   "GET /api/v1/organizations": plain,
   "POST /api/v1/organizations": { body: ({ world }) => ({ kind: "team", name: world.unique() }) },
   "GET /api/v1/organizations/:oid": plain,
@@ -253,6 +255,7 @@ export const endpoints: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/triggers/:trg/enable": plain,
   "POST /api/v1/triggers/:trg/disable": { uses: newTrigger },
   "POST /api/v1/triggers/:trg/fire": empty,
+  "GET /api/v1/triggers/:trg/subscriptions": { uses: ({ side, world }) => world.failedSubscription(side) },
   "POST /api/v1/triggers/:trg/retry-subscription": { uses: ({ side, world }) => world.failedSubscription(side) },
   "POST /api/v1/triggers/:trg/rotate-key": plain,
   "GET /api/v1/webhook-endpoints": plain,
@@ -342,7 +345,8 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   name: testedStep,
   a: "1",
   b: "1",
-  path: "me"
+  path: "me",
+  ...recordParts(side)
 })
 
 export const endpointOf = (route: Route): Endpoint => {

@@ -25,6 +25,7 @@ const listings: { readonly [name: string]: Listing } = {
   "GET /api/v1/customers": { item: ({ customer }) => customer, itemsOf: ids },
   "GET /api/v1/executions": { item: ({ execution }) => execution, itemsOf: ids },
   "GET /api/v1/approvals": { item: ({ approval }) => approval, itemsOf: ids },
+  "GET /api/v1/field-maps": { item: ({ fieldMap }) => fieldMap, itemsOf: ids },
   "GET /api/v1/installations": { item: ({ installation }) => installation, itemsOf: ids },
   "GET /api/v1/notifications": { item: ({ notification }) => notification, itemsOf: ids },
   "GET /api/v1/events": { item: ({ event }) => event, itemsOf: ids },

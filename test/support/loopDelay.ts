@@ -1,6 +1,7 @@
 /** Runs an effect and measures the longest delay of this process's event loop meanwhile, in milliseconds. */
 import { Effect } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
+import { assertOnceWithin } from "./pace.js"
 
 const resolution = 10
 
@@ -14,3 +15,14 @@ export const measureLoopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     (histogram) => Effect.map(effect, (value) => ({ value, worst: Math.max(0, histogram.max / 1e6 - resolution) })),
     (histogram) => Effect.sync(() => histogram.disable())
   )
+
+/**
+ * Asserts that the work delays this process's event loop by less than `millis`, paced, in one of three rounds: the work is
+ * done once, and again only if it took more.
+ */
+export const assertLoopWithin = (
+  millis: number,
+  work: () => Promise<unknown>,
+  message = "the main loop was held up"
+): Promise<void> =>
+  assertOnceWithin(millis, message, async () => (await Effect.runPromise(measureLoopDelay(Effect.promise(work)))).worst)

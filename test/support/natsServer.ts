@@ -58,13 +58,15 @@ const unpackServer = (): string => {
 }
 
 const findServer = (): string =>
+  process.env["SVC_TEST_NATS_SERVER"] ??
   [...(process.env["PATH"] ?? "").split(path.delimiter), "/usr/sbin"]
     .map((directory) => path.join(directory, "nats-server"))
-    .find(isExecutable) ?? unpackServer()
+    .find(isExecutable) ??
+  unpackServer()
 
-const accepts = (port: number) =>
+const accepts = (port: number, host: string) =>
   Effect.async<void, Error>((resume) => {
-    const socket = net.connect(port, "127.0.0.1")
+    const socket = net.connect(port, host)
     socket.once("data", () => {
       socket.destroy()
       resume(Effect.void)
@@ -73,23 +75,32 @@ const accepts = (port: number) =>
   })
 
 /** A server that has started sends its greeting to every connection. */
-const awaitPort = (port: number) =>
-  Effect.orDie(Effect.retry(accepts(port), Schedule.intersect(Schedule.spaced("20 millis"), Schedule.recurs(500))))
+const awaitPort = (port: number, host: string) =>
+  Effect.orDie(
+    Effect.retry(accepts(port, host), Schedule.intersect(Schedule.spaced("20 millis"), Schedule.recurs(500)))
+  )
 
-export const startNats = (options: { readonly jetStream?: boolean } = {}) =>
+/** `listen`: where; by default a free port of 127.0.0.1. `words`: further ones of the command line. */
+export interface NatsOptions {
+  readonly jetStream?: boolean
+  readonly listen?: { readonly host: string; readonly port: number }
+  readonly words?: ReadonlyArray<string>
+}
+
+export const startNats = ({ jetStream, listen, words = [] }: NatsOptions = {}) =>
   Effect.gen(function* () {
     const program = findServer()
-    const port = yield* Effect.promise(freePort)
+    const { host, port } = listen ?? { host: "127.0.0.1", port: yield* Effect.promise(freePort) }
     const store = fs.mkdtempSync(path.join(os.tmpdir(), "svc-test-nats-store-"))
     let child: ChildProcess | undefined
 
     const start = Effect.gen(function* () {
       child = spawn(
         program,
-        ["-a", "127.0.0.1", "-p", String(port), ...(options.jetStream === false ? [] : ["-js", "-sd", store])],
+        ["-a", host, "-p", String(port), ...(jetStream === false ? [] : ["-js", "-sd", store]), ...words],
         { stdio: "ignore" }
       )
-      yield* awaitPort(port)
+      yield* awaitPort(port, host)
     })
     const signal = (name: NodeJS.Signals) => Effect.sync(() => void child?.kill(name))
     const kill = Effect.async<void>((resume) => {
@@ -105,7 +116,7 @@ export const startNats = (options: { readonly jetStream?: boolean } = {}) =>
     )
     yield* start
     return {
-      url: `nats://127.0.0.1:${port}`,
+      url: `nats://${host}:${port}`,
       port,
       store,
       kill,

@@ -163,6 +163,8 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
 
 const base = "{{connection.config.base}}"
 
+const personId = { type: "object", properties: { id: { type: "string" } }, required: ["id"] }
+
 /** A connector for the provider. `config.base` of a connection is the provider's URL, which has no TLS. */
 export const acme = (more: object = {}) => ({
   svcConnector: 1,
@@ -204,3 +206,39 @@ export const acme = (more: object = {}) => ({
   actions: [{ name: "me", request: { method: "GET", path: "/me" } }],
   ...more
 })
+
+/** The same with contacts of the unified API and of the common data model. */
+export const acmeWithContacts = (slug: string) => {
+  const plain = acme({ slug })
+  return {
+    ...plain,
+    actions: [
+      ...plain.actions,
+      { name: "people", request: { method: "GET", path: "/people" } },
+      { name: "person", inputSchema: personId, request: { method: "GET", path: "/people/{{args.id}}" } },
+      { name: "addPerson", request: { method: "POST", path: "/people", body: "{{args}}" } },
+      { name: "changePerson", inputSchema: personId, request: { method: "PATCH", path: "/people/{{args.id}}" } },
+      { name: "removePerson", inputSchema: personId, request: { method: "DELETE", path: "/people/{{args.id}}" } }
+    ],
+    entities: [
+      {
+        name: "person",
+        cdm: "CDMContact",
+        unified: "crm/contact",
+        read: "people",
+        get: "person",
+        create: "addPerson",
+        update: "changePerson",
+        delete: "removePerson",
+        fields: [
+          { from: "email", to: "id" },
+          { from: "email", to: "email" }
+        ],
+        unifiedFields: [
+          { from: "email", to: "id" },
+          { from: "email", to: "emailAddresses[0].emailAddress" }
+        ]
+      }
+    ]
+  }
+}

@@ -35,3 +35,16 @@ export const assertOnceWithin = async (
 
 /** What takes `millis` on a machine at rest, in milliseconds of this machine as it is now: more where it is slower or busy. */
 export const paced = (millis: number): number => millis * Math.max(1, presentMillis() / spinMillis)
+
+/** How long a measure of the machine's pace is good enough for `pacedLately`, in milliseconds. */
+const latelyMillis = 10_000
+let lately = { at: -Infinity, pace: 1 }
+
+/**
+ * As `paced`, by a measure of the last ten seconds: for a process that others wait for, which stands still while it times the
+ * loop.
+ */
+export const pacedLately = (millis: number): number => {
+  if (performance.now() - lately.at > latelyMillis) lately = { pace: paced(1), at: performance.now() }
+  return millis * lately.pace
+}

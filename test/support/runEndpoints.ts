@@ -20,5 +20,7 @@ export const runEndpoints: { readonly [name: string]: Endpoint } = {
   "GET /api/v1/executions/:eid/diagram.svg": plain,
   "GET /api/v1/executions/:eid/fixtures": plain,
   "GET /api/v1/executions/:eid/logs": plain,
-  "GET /api/v1/executions/:eid/blobs/:id": plain
+  "GET /api/v1/executions/:eid/blobs/:id": plain,
+  "GET /api/v1/executions/:eid/sync-reports": plain,
+  "GET /api/v1/sync-reports/:rpt/entries": plain
 }

@@ -10,6 +10,7 @@ import * as Sweep from "../../src/actors/execution/Sweep.js"
 import { Patterns } from "../../src/actors/Patterns.js"
 import { Computations } from "../../src/actors/ports/Computations.js"
 import { ConnectedCalls } from "../../src/actors/ports/connection/ConnectedCalls.js"
+import { UnifiedRecords } from "../../src/actors/ports/unified/UnifiedRecords.js"
 import { ConnectionReads } from "../../src/actors/ports/connection/ConnectionReads.js"
 import { Connectors } from "../../src/actors/ports/connection/Connectors.js"
 import { Digests } from "../../src/actors/ports/Digests.js"
@@ -22,6 +23,7 @@ import type { Ownership } from "../../src/actors/ports/Ownership.js"
 import { RunNotifications } from "../../src/actors/ports/delivery/RunNotifications.js"
 import { OrganisationReads } from "../../src/actors/ports/organisation/OrganisationReads.js"
 import { Records } from "../../src/actors/ports/Records.js"
+import { SyncReports } from "../../src/actors/ports/run/SyncReports.js"
 import { RunApprovals } from "../../src/actors/ports/run/RunApprovals.js"
 import { KeyValues } from "../../src/actors/ports/run/KeyValues.js"
 import { IntakeLoad } from "../../src/actors/ports/event/IntakeLoad.js"
@@ -172,10 +174,12 @@ export const makeRunWorld = ({
     Layer.mock(Computations, {}),
     Layer.mock(Patterns, { _tag: "svc/Patterns" }),
     Layer.mock(ConnectedCalls, {}),
+    Layer.mock(UnifiedRecords, {}),
     Layer.mock(ConnectionReads, {}),
     Layer.mock(Connectors, {}),
     Layer.mock(KeyValues, {}),
     Layer.mock(RunApprovals, {}),
+    Layer.mock(SyncReports, {}),
     Layer.mock(OrganisationReads, {}),
     Layer.mock(Records, {}),
     Layer.mock(RunNotifications, {}),

@@ -7,6 +7,7 @@ import { EventRuns } from "../ports/event/EventRuns.js"
 import type { StartRequest } from "../ports/run/Executions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Ownership } from "../ports/Ownership.js"
+import { ReleaseStage } from "../ports/run/ReleaseStage.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { RunPlaces } from "./RunPlaces.js"
@@ -21,13 +22,19 @@ export const layer = (options: { readonly slots: number }) =>
       const identifiers = yield* Identifiers
       const ownership = yield* Ownership
       const sandbox = yield* Sandbox
+      const stage = yield* ReleaseStage
       const live = yield* LiveRuns
       const places = yield* RunPlaces
       const clock = yield* Effect.clock
 
       const accept = (request: StartRequest, id: ExecutionId) => {
         const now = clock.unsafeCurrentTimeMillis()
-        const run = pendingRun(request, { id, shard: ownership.shardOf(id), engine: sandbox.engine, now })
+        const run = pendingRun(request, {
+          id,
+          shard: ownership.shardOf(id),
+          engine: stage.engineOfNewRuns(sandbox.engine),
+          now
+        })
         return { now, run, start: startEntry(request, now) }
       }
 

@@ -16,6 +16,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { InPlace } from "../ports/InPlace.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Runnables } from "../ports/run/Runnables.js"
+import { ReleaseStage } from "../ports/run/ReleaseStage.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
 import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
@@ -84,6 +85,7 @@ export const layer = (options: { readonly slots: number }) =>
       const ownership = yield* Ownership
       const runnables = yield* Runnables
       const sandbox = yield* Sandbox
+      const stage = yield* ReleaseStage
       const live = yield* LiveRuns
       const clock = yield* Effect.clock
       const faults = yield* Faults
@@ -186,7 +188,12 @@ export const layer = (options: { readonly slots: number }) =>
         Effect.suspend(() => {
           const now = clock.unsafeCurrentTimeMillis()
           const id = nextOwnedId(identifiers, ownership)
-          const run = pendingRun(request, { id, shard: ownership.shardOf(id), engine: sandbox.engine, now })
+          const run = pendingRun(request, {
+            id,
+            shard: ownership.shardOf(id),
+            engine: stage.engineOfNewRuns(sandbox.engine),
+            now
+          })
           const start = startEntry(request, now)
           if (request.runnable.tier !== "instant" || request.parent !== undefined) return enqueue(request, run, start)
           const { concurrentRuns, runnable } = request

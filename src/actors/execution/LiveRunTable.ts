@@ -117,6 +117,14 @@ export class LiveRunTable {
     return survivors
   }
 
+  /** Has `takeSurvivors` return them again: what it returned was not written. */
+  returnSurvivors(runs: ReadonlyArray<{ readonly id: ExecutionId }>): void {
+    for (const { id } of runs) {
+      const live = this.runs.get(id)
+      if (live !== undefined) live.isCleared = false
+    }
+  }
+
   /** Takes the marks of computing runs back from those that only wait; returns the runs with their epochs. */
   takeWaiting(now: number): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
     return this.takeMarks(({ isWaiting, waitingSince }) => isWaiting && now - waitingSince >= onlyWaitsMillis)
@@ -125,6 +133,14 @@ export class LiveRunTable {
   /** Takes the marks of computing runs back, of all runs or of those that are driven on some shards. */
   takeMarked(shards?: ReadonlySet<number>): ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }> {
     return this.takeMarks(({ run }) => shards === undefined || shards.has(run.shard))
+  }
+
+  /** Sets marks again: that they were taken back was not written. */
+  returnMarks(runs: ReadonlyArray<{ readonly id: ExecutionId }>): void {
+    for (const { id } of runs) {
+      const mark = this.runs.get(id)?.driven?.progress.spec.mark
+      if (mark !== undefined) mark.isSet = true
+    }
   }
 
   private takeMarks(isMeant: (progress: Progress) => boolean) {

@@ -47,6 +47,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     readonly hasAdvanced: (id: ExecutionId) => boolean
     /** The runs that this process turned out to survive since the last call, with their epochs. */
     readonly takeSurvivors: (now: number) => ReadonlyArray<{ readonly id: ExecutionId; readonly epoch: number }>
+    /** Has `takeSurvivors` return them again: what it returned was not written. */
+    readonly returnSurvivors: (runs: ReadonlyArray<{ readonly id: ExecutionId }>) => void
     readonly ids: () => ReadonlyArray<ExecutionId>
     readonly size: () => number
     /** Whether a run has left its slot. */
@@ -128,7 +130,10 @@ export const layer = Layer.scoped(
       }
       yield* tellDecisions(now)
       const waiting = table.takeWaiting(now)
-      if (waiting.length > 0) yield* runStore.unmarkComputing(waiting)
+      if (waiting.length > 0)
+        yield* Effect.tapErrorCause(runStore.unmarkComputing(waiting), () =>
+          Effect.sync(() => table.returnMarks(waiting))
+        )
       // Runs that were starting at the last check do not count as such any more.
       wakeups.signalSlot()
     })
@@ -259,6 +264,7 @@ export const layer = Layer.scoped(
         return live === undefined || live.driven?.progress.hasAdvanced === true
       },
       takeSurvivors: (now) => table.takeSurvivors(now),
+      returnSurvivors: (runs) => table.returnSurvivors(runs),
       ids: () => table.ids(),
       size: () => table.size,
       hasEnded: () => table.hasEnded,

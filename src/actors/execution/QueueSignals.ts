@@ -15,7 +15,7 @@ export const Queued = Rpc.make("Queued", { payload: { priority: EventPriority } 
 /** The entity of the start queue on one shard; its id is any that has this shard. */
 export const ShardQueue = Entity.make("ShardQueue", [Queued]).annotate(ClusterSchema.ClientTracingEnabled, false)
 
-/** What waits when a signal is to be sent, for one owner. */
+/** What waits when a signal is to be sent to one owner. */
 interface Waiting {
   priority: EventPriority
   shard: number
@@ -37,20 +37,23 @@ const sender = Layer.scopedDiscard(
     const wakeups = yield* Wakeups
     const queue = yield* ShardQueue.client
     const runFork = Runtime.runFork(yield* Effect.runtime<never>())
-    /** By owner: `undefined` while a signal is on its way and nothing was queued since. */
-    const owners = new Map<string, Waiting | undefined>()
+    /**
+     * What is to be signalled next, by owner, and apart for its shards that move; `undefined`: a signal is being sent, and
+     * nothing was queued since.
+     */
+    const ways = new Map<string, Waiting | undefined>()
     const idOf = memoOfIds(ownership.shardOf)
 
-    /** One signal at a time to each owner: what is queued meanwhile is in the next one. */
-    const signal = (owner: string, { priority, shard }: Waiting): void => {
-      owners.set(owner, undefined)
+    /** Sends one signal at a time to an owner, and one for its shards that move: what is queued meanwhile is in the next. */
+    const signal = (way: string, { priority, shard }: Waiting): void => {
+      ways.set(way, undefined)
       const sent = queue(idOf(shard))
         .Queued({ priority })
         .pipe(Effect.timeout("1 second"), Effect.sandbox, Effect.ignore)
       runFork(sent).addObserver(() => {
-        const next = owners.get(owner)
-        if (next === undefined) owners.delete(owner)
-        else signal(owner, next)
+        const next = ways.get(way)
+        if (next === undefined) ways.delete(way)
+        else signal(way, next)
       })
     }
 
@@ -58,9 +61,11 @@ const sender = Layer.scopedDiscard(
       if (ownership.owns(shard)) return
       const owner = ownership.ownerOf(shard)
       if (owner === null) return
-      if (!owners.has(owner)) return signal(owner, { priority, shard })
-      const waiting = owners.get(owner)
-      if (waiting === undefined) owners.set(owner, { priority, shard })
+      // A signal to a shard that moves waits for it, and would keep those to the other shards of its owner waiting.
+      const way = ownership.isMoving(shard) ? `${owner} moving` : owner
+      if (!ways.has(way)) return signal(way, { priority, shard })
+      const waiting = ways.get(way)
+      if (waiting === undefined) ways.set(way, { priority, shard })
       else if (priority < waiting.priority) waiting.priority = priority
     })
   })

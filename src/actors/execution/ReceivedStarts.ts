@@ -99,7 +99,7 @@ export const layer = (options: { readonly slots: number }) =>
     })
   )
 
-/** What a node of this build encodes, another one decodes: a failure is a defect, and is logged as one. */
+/** What a node of a neighbouring release encodes, this one decodes: a failure is a defect, and is logged as one. */
 const decodeOrder = Schema.decodeSync(StartOrder)
 const encodeOutcome = Schema.encodeSync(StartOutcome)
 

@@ -11,8 +11,11 @@ import { makeOwnerReach } from "../OwnerReach.js"
 import { unavailable } from "./RunCancellation.js"
 import type { DirectStart } from "./RunSpec.js"
 
-/** Between two orders of a run whose owner is not known, moves or cannot be reached. */
-const askPause = Duration.millis(200)
+/**
+ * Between two orders of a run whose owner is not known, moves or cannot be reached, in milliseconds: each twice the one
+ * before, since a planned move takes a tenth of a second.
+ */
+const askPauses = { first: 25, most: 200 } as const
 /** How often owners are compared with the nodes that were asked. */
 const lookEvery = Duration.millis(250)
 /** An owner that cannot be reached for so long will not answer: whoever takes its shards would have. */
@@ -54,6 +57,7 @@ export const makeRemoteStart = Effect.gen(function* () {
       const { contentHash, version, workflowId } = runnable
       const until = run.deadlineAt + endPatience
       let unreachableSince: number | undefined
+      let pause: number = askPauses.first
       for (let repetition = before; ;) {
         const owner = ownerOf(ownership, run.shard)
         const answer: Answer =
@@ -78,7 +82,8 @@ export const makeRemoteStart = Effect.gen(function* () {
         }
         if (now > until) return yield* goesOn()
         if (owner !== null) repetition += 1
-        yield* Effect.sleep(askPause)
+        yield* Effect.sleep(pause)
+        pause = Math.min(askPauses.most, 2 * pause)
       }
     })
 

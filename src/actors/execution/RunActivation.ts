@@ -8,6 +8,7 @@ import { Faults } from "../ports/Faults.js"
 import { Ownership } from "../ports/Ownership.js"
 import { accountOfRun, Journal, type OpenRun } from "../ports/run/Journal.js"
 import { type Runnable, Runnables } from "../ports/run/Runnables.js"
+import { ReleaseStage } from "../ports/run/ReleaseStage.js"
 import { Runs } from "../ports/run/Runs.js"
 import { Sandbox } from "../ports/run/Sandbox.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
@@ -31,6 +32,7 @@ export const make = Effect.gen(function* () {
   const { messagesOf } = yield* makeEndMessages
   const faults = yield* Faults
   const { engine, engines } = yield* Sandbox
+  const stage = yield* ReleaseStage
 
   /** Commits the end of a run that this node does not drive. Does nothing if `event` ends no run. */
   const commitEnd = Effect.fnUntraced(function* (run: OpenRun, event: RunEvent | RunRefused, error: RunError) {
@@ -114,7 +116,7 @@ export const make = Effect.gen(function* () {
     // Left for a node that carries its engine, or for its deadline; `/readyz` reports it.
     if (!isCarried && rest.length > 0) return
     // A run without history may begin on any engine.
-    const run = isCarried ? taken : yield* runs.changeEngine(taken, engine)
+    const run = isCarried ? taken : yield* runs.changeEngine(taken, stage.engineOfNewRuns(engine))
     const code = yield* Effect.retry(codeOf(run, start), whileAway)
     if (Option.isNone(code))
       return yield* failWith(

@@ -20,6 +20,7 @@ import { make as makeEndMessages } from "./EndMessages.js"
 import { makeHistoryReader } from "./guest/HistoryPages.js"
 import { make as makeOutputCheck } from "./guest/OutputCheck.js"
 import { makeStartEvent } from "./guest/StartEvent.js"
+import { withoutSecrets } from "./trace/Trace.js"
 import { makeCallPlanner } from "./machine/Launch.js"
 import type { MachineParts } from "./machine/MachineState.js"
 import type { MachineCommand, ReplayedResult, StateOutcome } from "./machine/Messages.js"
@@ -96,7 +97,7 @@ export const make = Effect.gen(function* () {
 
   /** Writes state with its row of the journal. */
   const writeState = (
-    { run: { epoch, id } }: Progress,
+    { redaction, run: { epoch, id } }: Progress,
     { at, call, plan, seq }: Extract<MachineCommand, { readonly _tag: "WriteState" }>
   ): Effect.Effect<StateOutcome> => {
     const entry = (value: Json): DoneEntry => ({
@@ -109,16 +110,18 @@ export const make = Effect.gen(function* () {
       outcome: "ok",
       json: JSON.stringify(value)
     })
-    return plan.commit({ id, epoch, seq }, entry).pipe(
-      Effect.map((value): StateOutcome => ({ _tag: "Written", value })),
-      Effect.catchAll((refused) =>
-        Effect.succeed<StateOutcome>(
-          refused._tag === "WriteRefused"
-            ? { _tag: "Refused", failure: refused.failure }
-            : { _tag: "Failed", failure: refused }
+    return plan
+      .commit({ id, epoch, seq }, entry, (value) => withoutSecrets(value, redaction.scrub))
+      .pipe(
+        Effect.map((value): StateOutcome => ({ _tag: "Written", value })),
+        Effect.catchAll((refused) =>
+          Effect.succeed<StateOutcome>(
+            refused._tag === "WriteRefused"
+              ? { _tag: "Refused", failure: refused.failure }
+              : { _tag: "Failed", failure: refused }
+          )
         )
       )
-    )
   }
 
   const index = ({ run: { id, organisationId } }: Progress) => journal.index(organisationId, id)

@@ -146,7 +146,10 @@ const sweep = (options: SweepOptions) =>
     /** Clears runs that live on: a later death of the process does not count against them. */
     const clearSurvivors = Effect.gen(function* () {
       const survivors = live.takeSurvivors(yield* Clock.currentTimeMillis)
-      if (survivors.length > 0) yield* runs.clearActivations(survivors)
+      if (survivors.length > 0)
+        yield* Effect.tapErrorCause(runs.clearActivations(survivors), () =>
+          Effect.sync(() => live.returnSurvivors(survivors))
+        )
     })
 
     const startQueued = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
@@ -207,6 +210,9 @@ const sweep = (options: SweepOptions) =>
 
     const dueLatch = yield* Effect.makeLatch(false)
     const overdueLatch = yield* Effect.makeLatch(false)
+    /** Opens when shards came, whose runs wait since their last owner gave them up. */
+    const gainedLatch = yield* Effect.makeLatch(false)
+    yield* ownership.onGain(() => gainedLatch.unsafeOpen())
     const awaitAndClose = (latch: Effect.Latch) => Effect.zipLeft(latch.await, latch.close)
 
     const resuming = yield* backgroundTask("runs.resume", resumeDue, ofShards)
@@ -241,7 +247,7 @@ const sweep = (options: SweepOptions) =>
 
     yield* Effect.all(
       [
-        loop(findWork, Effect.sleep(sweepInterval)),
+        loop(findWork, Effect.timeoutOption(awaitAndClose(gainedLatch), sweepInterval)),
         loop(resuming, awaitAndClose(dueLatch)),
         loop(resumingSuspects, awaitAndClose(suspectsLatch)),
         loop(clearing, Effect.sleep(survivalInterval)),

@@ -1,7 +1,7 @@
 /** The request that a use case serves: its caller, its audit policy, and the version that it expects. */
 import { Effect } from "effect"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
-import { Conflict } from "../../domain/Failure.js"
+import { versionMismatch } from "../../domain/Failure.js"
 import type { Principal, Sharing } from "./Caller.js"
 
 /** One call of a use case. */
@@ -17,10 +17,6 @@ export interface CallContext {
   /** The use case has written the audit entry; the pipeline must not write another. */
   isAudited: boolean
 }
-
-/** The refusal of a change to a version that is no longer the stored one. */
-export const versionMismatch = () =>
-  new Conflict({ code: "VERSION_MISMATCH", message: "the record has changed since you read it: read it again" })
 
 /** Fails with `Conflict` unless the caller read version `current`. `bodyVersion`: the version in the request's body. */
 export const checkVersion = ({ expectedVersion }: CallContext, bodyVersion: number | undefined, current: number) => {

@@ -74,10 +74,12 @@ export const scopedIds = ({ scope }: Principal, type: ScopeType): ReadonlyArray<
 }
 
 /** The resources that runs of a caller may use; `undefined`: all. */
-export const runReach = ({ scope }: Principal): RunReach | undefined => {
+export const runReach = ({ permissions, scope }: Principal): RunReach | undefined => {
   const { connection, connector, secret } = scope
-  if (connection === undefined && connector === undefined && secret === undefined) return undefined
+  const mayUseRecords = permissions.has("unified_api:execute")
+  if (connection === undefined && connector === undefined && secret === undefined && mayUseRecords) return undefined
   return {
+    ...(mayUseRecords ? {} : { records: "none" }),
     ...(connector === undefined ? {} : { connectors: [...connector] }),
     ...(connection === undefined ? {} : { connections: [...connection] }),
     ...(secret === undefined ? {} : { secrets: [...secret] })

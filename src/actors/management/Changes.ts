@@ -5,12 +5,12 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import type { YieldWrap } from "effect/Utils"
 import { type AuditEntry, changesBetween } from "../../domain/audit/Audit.js"
-import { Conflict, type Failure, refuseWith } from "../../domain/Failure.js"
+import { Conflict, type Failure, refuseWith, versionMismatch } from "../../domain/Failure.js"
 import type { CustomerId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type AlreadyExists, type Changed, type DraftSave, Records, type Tx } from "../ports/Records.js"
-import { type CallContext, versionMismatch } from "./CallContext.js"
+import type { CallContext } from "./CallContext.js"
 import { recordRefusal } from "./Caller.js"
 import { actorOf } from "../../domain/access/Caller.js"
 
@@ -40,6 +40,7 @@ const duplicateMessage: { readonly [index: string]: string } = {
   connectors_slug: "a connector with this slug exists",
   connector_versions_semver: "this version of the connector exists",
   auth_providers_name: "an auth provider with this name exists",
+  field_maps_place: "a field map of this connector, entity, model and customer exists: change it",
   environments_slug: "an environment with this slug exists",
   releases_semver: "a release with this version exists",
   installations_one: "this customer has installed this integration already"

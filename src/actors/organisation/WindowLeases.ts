@@ -42,7 +42,7 @@ export interface WindowLease {
   expiresAt: number
   /** Until then the bucket counts as empty, in Unix milliseconds, without asking the organisation's actor again. */
   emptyUntil: number
-  /** Serialises requests to the organisation's actor; the other takers wait for the answer. */
+  /** Serialises messages to the organisation's actor; the other takers wait for the answer. */
   readonly renewLock: Effect.Semaphore
 }
 
@@ -60,19 +60,26 @@ export const makeWindowLeases = Effect.gen(function* () {
   const limitsOwner = yield* OrganisationLimits.client
   const leases = new Map<string, WindowLease>()
 
+  /** Returns the unused tokens of an expired lease. Nothing is leased meanwhile, or it would be refused while these are free. */
+  const giveBack = (lease: WindowLease, now: number) =>
+    lease.renewLock.withPermits(1)(
+      Effect.suspend(() => {
+        const calls = lease.tokens
+        if (calls === 0 || lease.expiresAt > now) return Effect.void
+        lease.tokens = 0
+        return limitsOwner(lease.organisationId)
+          .GiveBack({ bucket: lease.bucket, minute: lease.windowStart, limit: lease.limit, calls })
+          .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
+      })
+    )
+
   /** Returns unused tokens of expired leases, and drops the leases of windows that have ended. */
   const returnUnused = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     for (const [name, lease] of leases) {
       if (lease.windowStart + lease.window.millis <= now) leases.delete(name)
       else if (lease.takers === 0 && lease.tokens === 0 && lease.expiresAt <= now) leases.delete(name)
-      else if (lease.tokens > 0 && lease.expiresAt <= now) {
-        const calls = lease.tokens
-        lease.tokens = 0
-        yield* limitsOwner(lease.organisationId)
-          .GiveBack({ bucket: lease.bucket, minute: lease.windowStart, limit: lease.limit, calls })
-          .pipe(Effect.timeout("2 seconds"), Effect.sandbox, Effect.ignore)
-      }
+      else if (lease.tokens > 0 && lease.expiresAt <= now) yield* giveBack(lease, now)
     }
   })
 

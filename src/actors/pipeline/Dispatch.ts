@@ -17,7 +17,7 @@ import { EventStream } from "../ports/event/EventStream.js"
 import { Faults, withFaultPoints } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import type { DeadLetter, FinishedRun, RunChange, EventSettlement } from "../ports/run/Journal.js"
-import { OpenEvents } from "../ports/event/OpenEvents.js"
+import { type OpenEvent, OpenEvents, type PastLeases } from "../ports/event/OpenEvents.js"
 import { OrganisationReads } from "../ports/organisation/OrganisationReads.js"
 import type { LeasedEvent } from "../ports/run/StartQueue.js"
 import { TriggerMeter, TriggerReads } from "../ports/event/Triggers.js"
@@ -29,6 +29,7 @@ import { makeRouteStart, type RouteFailure, type RouteStart } from "./RouteStart
 export interface Dispatchable {
   readonly event: Event
   readonly claims: number
+  readonly past: PastLeases
   readonly lane: string | null
   /** Its routes, if they are known already. */
   readonly matched?: ReadonlyArray<MatchedRoute>
@@ -68,9 +69,9 @@ const deliveryOf = ({ route }: MatchedRoute, executionId: ExecutionId | null): E
 })
 
 const noRoute: RouteFailure = { code: "TRIGGER_NOT_FOUND", message: "the trigger of the event was deleted" }
-const poisoned = (claims: number): RouteFailure => ({
+const poisoned = (deaths: number): RouteFailure => ({
   code: "POISONED",
-  message: `the process that took the event up ended ${claims - 1} times before a run of it was committed`
+  message: `the process that took the event up ended ${deaths} times before a run of it was committed`
 })
 
 const settlementOf = (
@@ -103,7 +104,7 @@ export const layer = Layer.scopedContext(
     const waiting = new Map<EventId, (end: FinishedRun | undefined) => void>()
 
     const letterOf = (
-      { claims, event }: Dispatchable,
+      { event, past }: Dispatchable,
       { code, message }: RouteFailure,
       matched: MatchedRoute | undefined
     ): DeadLetter => ({
@@ -112,7 +113,7 @@ export const layer = Layer.scopedContext(
       executionId: null,
       error: { code, message, category: "routing", step: null },
       context: {
-        attempts: claims,
+        attempts: past.attempts + past.lost + 1,
         ...(matched === undefined
           ? {}
           : { triggerId: matched.trigger.id, routeId: matched.route.id, workflowId: matched.route.workflowId })
@@ -163,11 +164,12 @@ export const layer = Layer.scopedContext(
 
     /** No route can be started: tries again by the trigger's policy, then gives the event up. */
     const retryOrBury = (work: Dispatchable, failures: ReadonlyArray<FailureOf>) => {
-      const { claims, event } = work
+      const { claims, event, past } = work
+      const attempt = past.attempts + 1
       const delivery = failures[0]?.matched.trigger.delivery
-      if (delivery === undefined || claims >= delivery.maxAttempts) return bury(work, failures, noRoute)
-      const pause = Duration.toMillis(backoff(delivery, claims + 1, 0.5))
-      return events.postpone({ id: event.id, claims }, pause)
+      if (delivery === undefined || attempt >= delivery.maxAttempts) return bury(work, failures, noRoute)
+      const pause = Duration.toMillis(backoff(delivery, attempt + 1, 0.5))
+      return events.retry({ id: event.id, claims }, pause)
     }
 
     /**
@@ -176,10 +178,10 @@ export const layer = Layer.scopedContext(
      */
     const launch = (work: Dispatchable, { matched, request }: StartOf) =>
       Effect.map(Clock.currentTimeMillis, (at) => {
-        const { accountId, claims, event, slot } = work
+        const { accountId, event, past, slot } = work
         noteFired(event, matched, at)
         const settles = settlementOf(work, "delivered", [deliveryOf(matched, slot)], at)
-        runs.launch({ id: slot, request, settles }, { alone: claims > suspectAfter }, (end) => {
+        runs.launch({ id: slot, request, settles }, { alone: past.lost >= suspectAfter }, (end) => {
           waiting.get(event.id)?.(end)
           wakeups.signalSlot(accountId)
           finish(work)
@@ -204,10 +206,10 @@ export const layer = Layer.scopedContext(
 
     /** Dispatches one event. The caller releases the slot, and tells the stream unless a run was launched. */
     const dispatchOne = Effect.fnUntraced(function* (work: Dispatchable) {
-      const { claims, event, lane } = work
+      const { claims, event, lane, past } = work
       const lease = { id: event.id, claims }
       yield* faults.at("claimed")
-      if (claims > eventPoisonAfter) return yield* bury(work, [], poisoned(claims))
+      if (past.lost >= eventPoisonAfter) return yield* bury(work, [], poisoned(past.lost))
       const organisation = Option.getOrUndefined(yield* organisations.find(event.organisationId))
       if (organisation?.status !== "active") return yield* events.postpone(lease, suspendedMillis)
       const candidates = work.matched === undefined ? yield* triggersOf(triggers, event) : []
@@ -259,11 +261,12 @@ export const layer = Layer.scopedContext(
         return Effect.ignore(events.postpone({ id, claims }, afterMillis))
       })
 
-    const dispatchLease = (lease: LeasedEvent, event: Event | undefined): Effect.Effect<void> =>
+    const dispatchLease = (lease: LeasedEvent, open: OpenEvent | undefined): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const slot = event === undefined ? undefined : runs.reserve(lease.accountId, null, true)
-        if (event === undefined || slot === undefined) return giveBack(lease, retryMillis)
-        dispatch({ event, claims: lease.claims, lane: lease.lane, slot, accountId: lease.accountId })
+        const slot = open === undefined ? undefined : runs.reserve(lease.accountId, null, true)
+        if (open === undefined || slot === undefined) return giveBack(lease, retryMillis)
+        const { accountId, claims, lane } = lease
+        dispatch({ ...open, claims, lane, slot, accountId })
         return Effect.void
       })
 
@@ -272,7 +275,7 @@ export const layer = Layer.scopedContext(
         ? Effect.void
         : Effect.matchCauseEffect(events.load(leases.map(({ id }) => id)), {
             onSuccess: (loaded) => {
-              const events = new Map(loaded.map((event) => [event.id, event]))
+              const events = new Map(loaded.map((open) => [open.event.id, open]))
               return Effect.forEach(leases, (lease) => dispatchLease(lease, events.get(lease.id)), { discard: true })
             },
             onFailure: (cause) =>

@@ -28,6 +28,7 @@ import { Faults } from "../ports/Faults.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { IntakeLoad } from "../ports/event/IntakeLoad.js"
 import { type AppendFailure, type Claim, notStored } from "../ports/run/Journal.js"
+import { noPastLeases } from "../ports/event/OpenEvents.js"
 import { type KnownOrganisation, OrganisationReads } from "../ports/organisation/OrganisationReads.js"
 import { Ownership } from "../ports/Ownership.js"
 import { StartQueue } from "../ports/run/StartQueue.js"
@@ -248,7 +249,8 @@ export const layer = (options: EventsOptions) =>
               const isAccepted = exit._tag === "Success" && exit.value._tag === "Accepted"
               if (!isAccepted) watch?.forget()
               if (slot === undefined) return
-              if (isAccepted) dispatch.dispatch({ event, claims: 1, lane, matched, slot, accountId })
+              if (isAccepted)
+                dispatch.dispatch({ event, claims: 1, past: noPastLeases, lane, matched, slot, accountId })
               else runs.release(slot)
             })
           )

@@ -7,7 +7,7 @@ import { Clock, Duration, Effect, Layer, Option } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { spacesFor } from "../../domain/event/EventRouting.js"
 import { valueAt } from "../../domain/expression/Path.js"
-import { pageItems } from "../../domain/connector/request/Pagination.js"
+import { missingItems, pageItems } from "../../domain/connector/request/Pagination.js"
 import { renderAll } from "../../domain/expression/Template.js"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import type { Json } from "../../domain/Json.js"
@@ -17,7 +17,7 @@ import { parseProviderTime } from "../../domain/Time.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
 import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
-import { makeServiceCalls } from "./ServiceCalls.js"
+import { makeServiceCalls, UnusableAction } from "./ServiceCalls.js"
 import { type CallableConnection, ConnectionReads } from "../ports/connection/ConnectionReads.js"
 import { Connectors } from "../ports/connection/Connectors.js"
 import { Digests } from "../ports/Digests.js"
@@ -78,6 +78,9 @@ export const layer = Layer.scopedDiscard(
           args,
           idempotencyKey: `poll|${due.connectionId}|${due.event}|${due.seq}|${page}`
         })
+        // Taken as empty, it would say that everything was removed.
+        const missing = missingItems(action, result)
+        if (missing !== undefined) return yield* new UnusableAction({ message: missing })
         items.push(...pageItems(action, result))
         args = next
         if (next !== null) yield* polls.renew(due)

@@ -1,19 +1,15 @@
 /** Calls a connector's action through a connection on behalf of the service itself: no run, no binding, the newest version. */
 import { didYouMean } from "../../domain/ClosestName.js"
-import { Data, Effect, Either } from "effect"
-import { actionResult } from "../../domain/connector/request/ActionResult.js"
+import { Data, Effect } from "effect"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { type ConnectorDefinition, findAction } from "../../domain/connector/Definition.js"
-import { nextPageArgs } from "../../domain/connector/request/Pagination.js"
-import { buildRequest } from "../../domain/connector/request/UnsignedRequest.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
-import { guest } from "../../domain/Limits.js"
-import { type CallFailed, ConnectedCalls } from "../ports/connection/ConnectedCalls.js"
+import { makeActionCalls } from "../ActionCalls.js"
+import type { CallFailed } from "../ports/connection/ConnectedCalls.js"
 import type { CallableConnection } from "../ports/connection/ConnectionReads.js"
 import { Faults, withFaultPoints } from "../ports/Faults.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
-import { Patterns } from "../Patterns.js"
 
 /** The definition and the arguments make no request. */
 export class UnusableAction extends Data.TaggedError("UnusableAction")<{ readonly message: string }> {}
@@ -42,38 +38,22 @@ type MakeServiceCall = (
 
 /** Makes the function that calls an action. */
 export const makeServiceCalls = Effect.map(
-  Effect.all([ConnectedCalls, Faults, Patterns]),
-  ([calls, faults, patterns]): MakeServiceCall =>
-    ({ action: name, args, connection, definition, idempotencyKey, organisationId }: ServiceCall) => {
-      const action = findAction(definition, name)
+  Effect.all([makeActionCalls, Faults]),
+  ([callAction, faults]): MakeServiceCall =>
+    (call: ServiceCall) => {
+      const action = findAction(call.definition, call.action)
       if (action === undefined)
         return new UnusableAction({
-          message: `there is no action ${name}.${didYouMean(
-            name,
-            definition.actions.map((one) => one.name)
+          message: `there is no action ${call.action}.${didYouMean(
+            call.action,
+            call.definition.actions.map((one) => one.name)
           )}`
         })
-      const request = buildRequest(definition, action, { args, config: connection.config, idempotencyKey })
-      if (Either.isLeft(request)) return new UnusableAction({ message: `${request.left.path} ${request.left.message}` })
-      const { right: unsigned } = request
-      const sent = Effect.flatMap(patterns.ofCondition(organisationId, action.response.errorWhen), (found) =>
-        calls.send(
-          {
-            organisationId,
-            connectionId: connection.id,
-            executionId: null,
-            definition,
-            request: unsigned,
-            maxBytes: guest.fetchBytes,
-            earlierAttempts: 0,
-            retries: "refusals"
-          },
-          (answer, now) =>
-            Either.map(actionResult(definition, action, answer, now, found), (result) => ({
-              action,
-              result,
-              next: nextPageArgs(action, args, answer)
-            }))
+      const sent = callAction({ ...call, action, executionId: null, retries: "refusals" }).pipe(
+        Effect.map((answer) => ({ action, ...answer })),
+        Effect.catchTag(
+          "InvalidArguments",
+          ({ message, path }) => new UnusableAction({ message: `${path} ${message}` })
         )
       )
       return withFaultPoints(faults, "beforeCall", sent, "called")

@@ -11,6 +11,9 @@ import type { Detail, Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json, JsonObject } from "../../domain/Json.js"
 import type { DiffLine } from "../../domain/LineDiff.js"
+import type { MapLoss } from "../../domain/mapping/FieldMapRecord.js"
+import type { LossyMap } from "../../domain/mapping/inspect/MapLosses.js"
+import type { MapTraceInput, MapTraceResult } from "../../domain/mapping/inspect/MapTrace.js"
 import type { FlowResume, ResumedFlow, StepChanges } from "../../domain/flow/Resume.js"
 import type { ExportFormat, FlowFile, FlowImport } from "../../domain/flow/FlowFile.js"
 import type { FlowUses, KnownConnectors } from "../../domain/flow/Checks.js"
@@ -104,6 +107,13 @@ export interface ComputationTable {
   readonly compareFlows: {
     readonly input: Pick<FlowResume, "from" | "to">
     readonly output: { readonly code: ReadonlyArray<DiffLine>; readonly steps: StepChanges }
+  }
+  /** Traces a record through a field map, step by step. */
+  readonly traceMap: { readonly input: MapTraceInput; readonly output: MapTraceResult }
+  /** The members of field maps that are not read again as they were written. */
+  readonly mapLosses: {
+    readonly input: ReadonlyArray<LossyMap>
+    readonly output: ReadonlyArray<ReadonlyArray<MapLoss>>
   }
   /** A diagram laid out and drawn, as SVG. */
   readonly drawDiagram: { readonly input: Diagram; readonly output: string }

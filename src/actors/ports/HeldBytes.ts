@@ -54,6 +54,8 @@ export class HeldBytes extends Context.Tag("svc/HeldBytes")<
 /**
  * What the answers to a piece of work are counted in, from their first byte until they are used. Whoever asks a provider
  * or a database provides it, so that no way to ask can forget it.
+ *
+ * @effect-leakable-service
  */
 export class AnswerHolding extends Context.Tag("svc/AnswerHolding")<AnswerHolding, Holding>() {}
 

@@ -11,6 +11,8 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly heldSince: (shard: number) => number
     /** Who holds the shard, as far as this node knows: equal for shards of one node. `null`: nobody, or a lone node. */
     readonly ownerOf: (shard: number) => string | null
+    /** Whether the shard was given to another node a moment ago: what begins on it now may have to wait for that one. */
+    readonly isMoving: (shard: number) => boolean
     /** Whether this node ever holds shards: one that only serves requests does not. */
     readonly isRunner: boolean
     readonly ownedShards: () => ReadonlyArray<number>
@@ -21,7 +23,11 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly onLeave: (
       stop: (shards: ReadonlySet<number>) => Effect.Effect<void>
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Has other nodes take the shards of this one, which ends. Returns at once. */
+    /** Calls `told` each time that this node has got further shards, until the scope ends. */
+    readonly onGain: (told: () => void) => Effect.Effect<void, never, Scope.Scope>
+    /** Has this node take its part of the shards: it is ready. */
+    readonly join: Effect.Effect<void>
+    /** Has other nodes take the shards of this one, which ends. Returns in a second or two, before they have them. */
     readonly leave: Effect.Effect<void>
     /** The place in the cluster by which this node holds shards now; `null` for a node that is alone. */
     readonly seat: () => string | null

@@ -14,6 +14,8 @@ import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, ExecutionId, OrganisationId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
+import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/FieldMapRecord.js"
+import type { MapPublication } from "../../domain/mapping/MapPublication.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
 import type { Notification, PersonNotification } from "../../domain/organisation/Notification.js"
 import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
@@ -124,6 +126,9 @@ export interface RecordTypes {
   readonly organisations: Organisation
   readonly workspaces: Workspace
   readonly customers: Customer
+  readonly fieldMaps: FieldMapOverride
+  readonly fieldMapVersions: FieldMapVersion
+  readonly mapPublications: MapPublication
   readonly environments: Environment
   readonly apiKeys: ApiKey
   readonly roles: Role

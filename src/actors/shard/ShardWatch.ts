@@ -15,8 +15,9 @@ import { BackgroundTasks, isBusy } from "../ports/BackgroundTasks.js"
 import { Ownership } from "../ports/Ownership.js"
 import { Shard } from "./Protocol.js"
 
-/** What the last tick found. */
+/** What the node holds now, and what the last tick found. */
 export interface ShardReading {
+  /** Shards that it holds now. */
   readonly held: number
   /** Shards that have not answered in time. */
   readonly unanswered: ReadonlyArray<number>
@@ -25,7 +26,7 @@ export interface ShardReading {
 }
 
 /** Whether the node does the work of its shards; one without shards has none to do. */
-export const isWorking = ({ overdue, unanswered }: ShardReading): boolean =>
+export const isWorking = ({ overdue, unanswered }: Omit<ShardReading, "held">): boolean =>
   unanswered.length === 0 && overdue.length === 0
 
 export class ShardWatch extends Context.Tag("svc/ShardWatch")<ShardWatch, { readonly reading: () => ShardReading }>() {}
@@ -64,7 +65,7 @@ const watch = Effect.fnUntraced(function* ({ databaseWorks, end }: ShardWatchOpt
   /** The shards that were asked and have not answered, each with the ticks since. */
   const open = new Map<number, number>()
   let standstills: ReadonlyMap<string, Standstill> = new Map()
-  let reading: ShardReading = { held: 0, unanswered: [], overdue: [] }
+  let found: Omit<ShardReading, "held"> = { unanswered: [], overdue: [] }
   let idleTicks = 0
   let tick = 0
   let lastAsked = 0
@@ -111,19 +112,21 @@ const watch = Effect.fnUntraced(function* ({ databaseWorks, end }: ShardWatchOpt
       standstills,
       tasks.map((task) => ({ name: task.name, steps: task.steps, isBusy: held > 0 && isBusy(task) }))
     )
-    reading = {
-      held,
+    found = {
       unanswered: [...open].filter(([, ticks]) => ticks > nodeLife.answerTicks).map(([shard]) => shard),
       overdue: overdueTasks(standstills)
     }
   }
 
+  const heldShards = () => ownership.ownedShards().filter((shard) => ownership.owns(shard))
+  const reading = (): ShardReading => ({ ...found, held: heldShards().length })
+
   const look = Effect.fnUntraced(function* (isLate: boolean) {
-    const held = ownership.ownedShards().filter((shard) => ownership.owns(shard))
+    const held = heldShards()
     tick++
     if (!isLate) {
       count(held.length)
-      const works = isWorking(reading)
+      const works = isWorking(found)
       idleTicks = countIdleTicks(idleTicks, { works, databaseWorks: works || (yield* databaseWorks) })
     }
     yield* askShards(held)
@@ -138,10 +141,10 @@ const watch = Effect.fnUntraced(function* ({ databaseWorks, end }: ShardWatchOpt
   })
   const watching = Effect.zipRight(
     Effect.repeat(pass, { until: (isOver) => isOver }),
-    Effect.suspend(() => end(reading))
+    Effect.suspend(() => end(reading()))
   )
   if (ownership.isRunner) yield* Effect.forkScoped(Effect.interruptible(watching))
-  return ShardWatch.of({ reading: () => reading })
+  return ShardWatch.of({ reading })
 })
 
 /** Watches until the scope closes; a node that holds no shards ever, not at all. */

@@ -11,7 +11,10 @@ export const Me = Schema.Struct({
   id: Schema.String,
   name: Schema.String,
   email: NullableText.annotations({ description: "null: the caller is no person" }),
-  organisation: Named,
+  organisation: Schema.Struct({
+    ...Named.fields,
+    codeEditing: Schema.Boolean.annotations({ description: "whether workflows may be written as code" })
+  }),
   spaceId: Schema.String,
   permissions: PermissionMatrix,
   customerIds: Schema.Array(Schema.String).annotations({ description: "empty: all customers" }),

@@ -55,6 +55,10 @@ export const ActionRequest = Schema.Struct({
     () => ({}),
     "The style of single parameters, by name."
   ),
+  queryTexts: optional(
+    Schema.Array(text),
+    "Parameters in a query language that writes texts in quotes: quotes and backslashes of their values get a backslash before them."
+  ),
   headers: members,
   body: withDefault(Json, () => null, "Every string in it is a template. null: no body."),
   bodyType: withDefault(Schema.Literal("json", "form", "multipart", "text", "base64"), () => "json" as const),
@@ -64,6 +68,14 @@ export const ActionRequest = Schema.Struct({
     Schema.Boolean,
     () => false,
     "Whether a member of the body whose template yields null is sent as null instead of left out."
+  ),
+  increments: optional(
+    Schema.Array(text),
+    "Paths into the body to numbers that are sent raised by one: a version that is replaced becomes the next one."
+  ),
+  joinLists: optional(
+    Schema.Boolean,
+    "Whether the items of a list that is an item of another one are put in its place in the body, and items without a value left out."
   )
 }).annotations({ identifier: "ActionRequest" })
 export type ActionRequest = typeof ActionRequest.Type
@@ -72,7 +84,7 @@ export type ActionRequest = typeof ActionRequest.Type
 export const ActionResponse = Schema.Struct({
   map: optional(
     Schema.Union(text, JsonObject),
-    "A path into the body, or an object of templates over `body`, `status` and `headers`. Absent: the whole body."
+    "A path into the body, or an object of templates over `body`, `status`, `headers` and `args`. Absent: the whole body."
   ),
   type: withDefault(
     Schema.Literal("json", "text", "base64", "auto"),
@@ -87,7 +99,11 @@ export const ActionResponse = Schema.Struct({
   errorCode: optional(text, "A path into the body. Absent: the usual places are searched."),
   authCodes: optionalList(text, "Values of the code that mean that the credential is refused."),
   transientCodes: optionalList(text, "Values of the code that mean that a retry may succeed."),
-  finalCodes: optionalList(text, "Values of the code that mean that a retry cannot succeed.")
+  finalCodes: optionalList(text, "Values of the code that mean that a retry cannot succeed."),
+  notFoundCodes: optional(
+    Schema.Array(text),
+    "Values of the code that mean that there is no such record: the answer counts as one with the status 404."
+  )
 }).annotations({ identifier: "ActionResponse" })
 export type ActionResponse = typeof ActionResponse.Type
 
@@ -109,7 +125,7 @@ export const Pagination = Schema.Struct({
   ),
   items: optional(
     text,
-    "Where a page has its items: a path into the body for `offset` and `page`, into the result for `.pages` and `.all`. Absent: the result is the list."
+    "Where a page has its items: a path into the body for `offset` and `page`, into the result for `.pages` and `.all`; `[*]` stands for every item of a list on the way. Absent: the result is the list."
   ),
   hasMore: optional(text, "A path into the body: false ends the list."),
   total: optional(text, "A path to the number of all items."),

@@ -8,6 +8,7 @@ import { headerMistakes } from "./VerificationChecks.js"
 import { ownOrigin } from "./request/BaseUrl.js"
 import {
   conditionMistakes,
+  mistakeAt,
   mistakesInEach,
   type Mistakes,
   pathMistakes,
@@ -17,6 +18,7 @@ import {
   mistakeUnless
 } from "../expression/Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
+import { scanItemPath } from "../mapping/ItemPath.js"
 import { isDotSegment } from "./request/ValueEncoding.js"
 import { templatePaths } from "../expression/Template.js"
 import { parseTemplate } from "../expression/Parsing.js"
@@ -84,6 +86,7 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
       ? []
       : Object.keys(request.headers).flatMap((name) => headerMistakes(name, `${path}.headers`))),
     ...templatesIn(`${path}.body`, request.body, roots),
+    ...mistakesInEach(`${path}.increments`, request.increments ?? [], (one, at) => pathMistakes(at, one)),
     ...mistakeUnless(
       request.body === null || (request.method !== "GET" && request.method !== "HEAD"),
       `${path}.body`,
@@ -119,9 +122,9 @@ const responseMistakes = ({ response }: ActionDefinition, path: string): Mistake
   ...(typeof response.map === "string"
     ? pathMistakes(`${path}.map`, response.map)
     : templatesIn(`${path}.map`, response.map, ([root]) =>
-        ["body", "status", "headers"].includes(String(root))
+        ["body", "status", "headers", "args"].includes(String(root))
           ? undefined
-          : `"${String(root)}" is not known here: use body, status or headers`
+          : `"${String(root)}" is not known here: use body, status, headers or args`
       )),
   ...conditionMistakes(`${path}.errorWhen`, response.errorWhen, patternMistake),
   ...pathMistakes(`${path}.errorMessage`, response.errorMessage),
@@ -134,9 +137,10 @@ const pageMistakes = (action: ActionDefinition, path: string): Mistakes => {
   const param = pagination.param ?? (pagination.type === "cursor" ? undefined : pagination.type)
   const followed = pagination.type === "link" && pagination.param === undefined
   return [
-    ...(["next", "items", "hasMore", "total", "totalPages"] as const).flatMap((name) =>
+    ...(["next", "hasMore", "total", "totalPages"] as const).flatMap((name) =>
       pathMistakes(`${path}.${name}`, pagination[name])
     ),
+    ...itemsMistakes(pagination.items, `${path}.items`),
     ...mistakeUnless(
       pagination.type !== "cursor" || pagination.next !== undefined || pagination.nextHeader !== undefined,
       `${path}.next`,
@@ -151,6 +155,13 @@ const pageMistakes = (action: ActionDefinition, path: string): Mistakes => {
       `the request never reads args.${param}, so every page would be the first`
     )
   ]
+}
+
+const itemsMistakes = (items: string | undefined, path: string): Mistakes => {
+  const scanned = items === undefined ? undefined : scanItemPath(items)
+  return scanned !== undefined && "mistake" in scanned
+    ? mistakeAt(path, "INVALID_PATH", `"${items ?? ""}" ${scanned.mistake}`)
+    : []
 }
 
 /** Whether any template of the request reads the argument, by its name or as part of `args`. */

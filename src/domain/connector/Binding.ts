@@ -5,12 +5,12 @@ import { findAction, type ConnectorDefinition } from "./Definition.js"
 
 /** An action that the code calls, with its version. */
 export const BoundAction = Schema.Struct({
-  /** The slug; in a draft, the spelling of the code. `*`: computed at run time. */
+  /** The slug; in a draft, the spelling of the code. `*`: computed at run time. `unified`, `cdm`: common records. */
   connector: Schema.String,
   action: Schema.String.annotations({ description: "`*`: any action of the connector." }),
   version: Schema.NullOr(Schema.Number).annotations({
     description:
-      "null: the newest. So for a draft, and for an action that did not exist when the version was published."
+      "null: the newest. So for a draft, and for an action that did not exist when the version was published. Of common records: the revision of the organisation's field maps and connectors."
   }),
   perCustomer: Schema.Boolean.annotations({ description: "Each customer's own connection is used." })
 }).annotations({ identifier: "BoundAction" })

@@ -1,28 +1,34 @@
 /** Summarises what a connector offers: entities, actions, events, and its coverage of the common data model. */
-import { Either, Schema } from "effect"
+import { Schema } from "effect"
 import { NullableText } from "../Scalars.js"
-import { cdmEntities, type CdmEntity, isCdmEntity } from "../cdm/Entities.js"
 import { JsonObject } from "../Json.js"
 import type { ActionDefinition } from "./Action.js"
-import type { ConnectorDefinition, EntityDefinition } from "./Definition.js"
-import { firstItemPath } from "../expression/Path.js"
-import { parsePath } from "../expression/Parsing.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { actionsOf, type EntityDefinition, operationOf } from "./Entity.js"
+import type { EntityMap } from "./EntityMaps.js"
+import { AccountEntity } from "./AccountFields.js"
+import { Coverage, coverageOf } from "../mapping/Coverage.js"
+import type { FieldMap } from "../mapping/FieldMap.js"
+import { MapLoss } from "../mapping/FieldMapRecord.js"
+import { allVerbs, type Model } from "../model/FieldType.js"
 
 const Texts = Schema.Array(Schema.String)
-
-/**
- * How much of a common entity a field map covers. `score`: mapped members divided by all members, required ones counted
- * twice; from 0 to 1 with two decimals.
- */
-const Coverage = Schema.Struct({ cdm: Schema.String, score: Schema.Number, mapped: Texts, missing: Texts })
-export type Coverage = typeof Coverage.Type
 
 /** Everything that a connector offers. `schemas`: those that the others refer to as `#/$defs/…`. */
 export const ConnectorOffer = Schema.Struct({
   connector: Schema.String,
   version: Schema.String,
   entities: Schema.Array(
-    Schema.Struct({ name: Schema.String, cdm: NullableText, unified: NullableText, operations: Texts, fields: Texts })
+    Schema.Struct({
+      name: Schema.String,
+      cdm: NullableText,
+      unified: NullableText,
+      operations: Texts,
+      fields: Texts,
+      account: Schema.NullOr(AccountEntity).annotations({
+        description: "what the account has; null without a connection, or where the connector cannot tell"
+      })
+    })
   ),
   actions: Schema.Array(
     Schema.Struct({
@@ -37,13 +43,34 @@ export const ConnectorOffer = Schema.Struct({
   events: Schema.Array(
     Schema.Struct({ id: Schema.String, title: Schema.String, delivery: Schema.String, payloadSchema: JsonObject })
   ),
-  coverage: Schema.Array(Coverage),
+  coverage: Schema.Array(
+    Schema.Struct({
+      entity: Schema.String,
+      cdm: NullableText,
+      unified: NullableText,
+      ...Coverage.fields,
+      lossy: Schema.Array(MapLoss).annotations({ description: "members that are not read again as they were written" })
+    }).annotations({ identifier: "Coverage", description: "of the map that is in force, with published field maps" })
+  ),
   schemas: JsonObject
 }).annotations({ identifier: "ConnectorOffer" })
 export type ConnectorOffer = typeof ConnectorOffer.Type
 
-/** The offer of a definition. */
-export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer => ({
+/** A map that is in force. */
+export interface OfferedMap {
+  readonly entity: string
+  readonly kind: EntityMap["kind"]
+  readonly model: Model
+  readonly fields: ReadonlyArray<FieldMap>
+  readonly lossy: ReadonlyArray<MapLoss>
+}
+
+/** The offer of a definition. `maps`: in force of all entities; `account`: what it has, by the entity's name. */
+export const connectorOffer = (
+  definition: ConnectorDefinition,
+  maps: ReadonlyArray<OfferedMap>,
+  account: ReadonlyMap<string, AccountEntity>
+): ConnectorOffer => ({
   connector: definition.slug,
   version: definition.version,
   entities: definition.entities.map((entity) => ({
@@ -51,7 +78,8 @@ export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer 
     cdm: entity.cdm ?? null,
     unified: entity.unified ?? null,
     operations: operationsOf(entity),
-    fields: [...new Set(entity.fields.map(({ to }) => to))]
+    fields: [...new Set(entity.fields.map(({ to }) => to))],
+    account: account.get(entity.name) ?? null
   })),
   actions: definition.actions.map((action) => ({
     name: action.name,
@@ -67,10 +95,13 @@ export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer 
     delivery,
     payloadSchema
   })),
-  coverage: definition.entities.flatMap((entity) => {
-    const { cdm } = entity
-    return cdm !== undefined && isCdmEntity(cdm) ? [coverageOf(cdm, entity)] : []
-  }),
+  coverage: maps.map(({ entity, fields, kind, lossy, model }) => ({
+    entity,
+    cdm: kind === "cdm" ? model.name : null,
+    unified: kind === "unified" ? model.name : null,
+    ...coverageOf(model, fields),
+    lossy
+  })),
   schemas: definition.schemas
 })
 
@@ -78,26 +109,6 @@ export const connectorOffer = (definition: ConnectorDefinition): ConnectorOffer 
 export const isReadOnly = ({ readOnly, request }: ActionDefinition): boolean =>
   readOnly ?? ["GET", "HEAD", "OPTIONS", "VERIFY"].includes(request.method)
 
-/** The coverage of a common entity by a field map. */
-export const coverageOf = (cdm: CdmEntity, { fields }: Pick<EntityDefinition, "fields">): Coverage => {
-  const filled = new Set(
-    fields.map(({ to }) =>
-      Either.match(parsePath(firstItemPath(to)), { onLeft: () => "", onRight: ([member]) => String(member) })
-    )
-  )
-  const { optional, required } = cdmEntities[cdm]
-  const weight = (names: ReadonlyArray<string>, each: number) => names.filter((name) => filled.has(name)).length * each
-  const score = (weight(required, 2) + weight(optional, 1)) / (required.length * 2 + optional.length)
-  const all = [...required, ...optional]
-  return {
-    cdm,
-    score: Math.round(score * 100) / 100,
-    mapped: all.filter((name) => filled.has(name)),
-    missing: all.filter((name) => !filled.has(name))
-  }
-}
-
-const verbs = { list: "read", get: "get", create: "create", update: "update", delete: "delete" } as const
-
+/** The verbs that the entity has actions for. */
 const operationsOf = (entity: EntityDefinition): ReadonlyArray<string> =>
-  Object.entries(verbs).flatMap(([operation, member]) => (entity[member] === undefined ? [] : [operation]))
+  allVerbs.filter((verb) => actionsOf(entity, operationOf(verb)).length > 0)

@@ -8,7 +8,7 @@ import { ActionDefinition } from "./Action.js"
 import { AuthMethod, ConnectionConfig } from "./AuthMethod.js"
 import { withDefault, optionalList, optional, required, partWithDefault } from "./Members.js"
 import { Json, JsonObject } from "../Json.js"
-import { Transform } from "../mapping/Transform.js"
+import { EntityDefinition } from "./Entity.js"
 import { EventDefinition, WebhookDefinition } from "./Webhook.js"
 
 const text = Schema.String
@@ -83,53 +83,6 @@ export const RetryRule = Schema.Struct({
   )
 }).annotations({ identifier: "RetryRule" })
 export type RetryRule = typeof RetryRule.Type
-
-/** One pair of a field map. */
-export const FieldMap = Schema.Struct({
-  from: required(text, "A path into the provider's record; `[*]` in both paths stands for every item of a list."),
-  to: required(text, "A path into the common record."),
-  transforms: optionalList(Transform),
-  enum: optional(Schema.Record({ key: text, value: text }), "The provider's value → the common one."),
-  fallback: optional(Json),
-  dateFormat: optional(Schema.Literal("MM-DD-YYYY", "DD-MM-YYYY")),
-  minorUnits: optional(
-    Schema.Boolean,
-    "The provider's value is an amount in the smallest unit of the entity's currency, the common one its decimal amount."
-  )
-}).annotations({ identifier: "FieldMap" })
-export type FieldMap = typeof FieldMap.Type
-
-/** An entity, with the actions that read and write it and its field maps. */
-export const EntityDefinition = Schema.Struct({
-  name: text,
-  cdm: optional(text, "The common entity that its records become."),
-  unified: optional(text, "`category/entity` of the unified API."),
-  read: optional(text, "The action that lists records; `get`, `create`, `update` and `delete` likewise."),
-  get: optional(text),
-  create: optional(text),
-  update: optional(text),
-  delete: optional(text),
-  minorUnits: optional(
-    Schema.Struct({
-      currency: required(text, "A path into the record to its currency."),
-      decimals: withDefault(
-        Schema.Record({
-          key: text.pipe(Schema.pattern(/^[A-Z]{3}$/, { message: () => "must be three capital letters, such as EUR" })),
-          value: Schema.Int.pipe(Schema.between(0, 4))
-        }),
-        () => ({}),
-        "Currencies whose amounts do not have two decimals at the provider."
-      )
-    }),
-    "Required if a pair of the map is in `minorUnits`."
-  ),
-  fields: optionalList(FieldMap, "The map for reading."),
-  fieldsOut: optional(
-    Schema.Array(FieldMap),
-    "The map for writing; absent: `fields` in reverse, which requires pairs without transforms."
-  )
-}).annotations({ identifier: "EntityDefinition" })
-export type EntityDefinition = typeof EntityDefinition.Type
 
 /** Incremented when definitions get a member with a default, so that stored ones are completed when they are read. */
 export const definitionForm = 1

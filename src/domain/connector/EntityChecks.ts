@@ -1,124 +1,177 @@
-/** Finds mistakes in entities and their field maps. */
-import { cdmEntities, cdmFields, commonFields, isCdmEntity } from "../cdm/Entities.js"
+/** Finds mistakes in entities: the actions that they name, the arguments of these, and their field maps. */
+import { cdmEntities, isCdmEntity } from "../cdm/Entities.js"
 import {
+  conditionMistakes,
   duplicateMistakes,
-  mistakesInEach,
+  mistakeAt,
   type Mistakes,
+  mistakesInEach,
+  mistakeUnless,
   pathMistakes,
   referenceMistakes,
-  mistakeUnless,
-  mistakeAt
+  templatesIn
 } from "../expression/Checks.js"
-import type { ConnectorDefinition, EntityDefinition, FieldMap } from "./Definition.js"
-import { firstItemPath } from "../expression/Path.js"
-import { parsePath } from "../expression/Parsing.js"
-import { transformNames } from "../mapping/TransformScan.js"
-import { Either } from "effect"
+import type { Path } from "../expression/Path.js"
+import type { FieldMap } from "../mapping/FieldMap.js"
+import { fieldMapMistakes } from "../mapping/FieldMapChecks.js"
+import type { Model } from "../model/FieldType.js"
+import { unifiedEntities } from "../unified/Entities.js"
+import type { ConnectorDefinition } from "./Definition.js"
+import { cdmModelOf, unifiedModelOf } from "./EntityModels.js"
+import { actionsOf, type EntityDefinition, entityOperations } from "./Entity.js"
 
 /** The mistakes in all entities. */
-export const entityMistakes = (definition: ConnectorDefinition): Mistakes => {
-  const actions = new Set(definition.actions.map(({ name }) => name))
-  return [
-    ...duplicateMistakes(
-      "entities",
-      "name",
-      definition.entities.map(({ name }) => name)
-    ),
-    ...mistakesInEach("entities", definition.entities, (entity, path) => [
-      ...(["read", "get", "create", "update", "delete"] as const).flatMap((verb) =>
-        referenceMistakes(`${path}.${verb}`, entity[verb], actions, "action")
-      ),
-      ...mistakeUnless(
-        entity.cdm === undefined || isCdmEntity(entity.cdm),
-        `${path}.cdm`,
-        "UNKNOWN_NAME",
-        `must be one of ${Object.keys(cdmEntities).join(", ")}`
-      ),
-      ...mistakeUnless(
-        entity.unified === undefined || /^[a-z-]+\/[a-z-]+$/.test(entity.unified),
-        `${path}.unified`,
-        "INVALID_VALUE",
-        "must be category/entity"
-      ),
-      ...mapMistakes(entity.fields, `${path}.fields`),
-      ...targetMistakes(entity, path),
-      ...mapMistakes(entity.fieldsOut ?? [], `${path}.fieldsOut`),
-      ...amountMistakes(entity, path),
-      ...reverseMistakes(entity, path)
-    ])
-  ]
-}
-
-const mapMistakes = (fields: ReadonlyArray<FieldMap>, path: string): Mistakes =>
-  mistakesInEach(path, fields, (field, at) => [
-    ...pathMistakes(`${at}.from`, firstItemPath(field.from)),
-    ...pathMistakes(`${at}.to`, firstItemPath(field.to)),
+export const entityMistakes = (definition: ConnectorDefinition): Mistakes => [
+  ...duplicateMistakes(
+    "entities",
+    "name",
+    definition.entities.map(({ name }) => name)
+  ),
+  ...variantMistakes(definition.entities),
+  ...mistakesInEach("entities", definition.entities, (entity, path) => [
+    ...actionMistakes(definition, entity, path),
     ...mistakeUnless(
-      listCount(field.from) === listCount(field.to),
-      `${at}.to`,
-      "INVALID_VALUE",
-      "must have as many lists ([*]) as from"
+      entity.cdm === undefined || isCdmEntity(entity.cdm),
+      `${path}.cdm`,
+      "UNKNOWN_NAME",
+      `must be one of ${Object.keys(cdmEntities).join(", ")}`
     ),
-    ...mistakesInEach(`${at}.transforms`, field.transforms, (transform, place) => {
-      const name =
-        typeof transform === "string" ? (/^([A-Z]+)(?:\([^()]*\))?$/.exec(transform)?.[1] ?? "") : transform.fn
-      return mistakeUnless(
-        transformNames.some((known) => known === name),
-        place,
-        "UNKNOWN_NAME",
-        `must be one of ${transformNames.join(", ")}`
-      )
-    })
+    ...mistakeUnless(
+      entity.unified === undefined || unifiedModelOf(entity) !== undefined,
+      `${path}.unified`,
+      "UNKNOWN_NAME",
+      `must be one of ${unifiedEntities.map((one) => `${one.category}/${one.entity}`).join(", ")}`
+    ),
+    ...conditionMistakes(`${path}.where`, entity.where, () => "cannot be used here: compare values"),
+    ...pathMistakes(`${path}.record`, entity.record),
+    ...pathMistakes(`${path}.fieldsAt`, entity.fieldsAt),
+    ...descriptionMistakes(definition, entity, path),
+    ...mapsMistakes(entity, path),
+    ...amountMistakes(entity, path)
   ])
+]
 
-/** The number of `[*]` in a path, plus one. */
-const listCount = (path: string) => path.split("[*]").length
+// --- Actions and their arguments ---
 
-/** Checks that every pair leads to a member of the common entity. */
-const targetMistakes = ({ cdm, fields }: EntityDefinition, path: string): Mistakes => {
-  if (cdm === undefined || !isCdmEntity(cdm)) return []
-  const fieldNames: ReadonlyArray<string> = [...cdmFields(cdm), ...commonFields]
-  return mistakesInEach(`${path}.fields`, fields, ({ to }, at) =>
-    Either.match(parsePath(firstItemPath(to)), {
-      onLeft: () => [],
-      onRight: ([member]) =>
-        fieldNames.includes(String(member))
-          ? []
-          : mistakeAt(`${at}.to`, "UNKNOWN_NAME", `${cdm} has no member "${String(member)}"`)
-    })
-  )
+/** The roots of templates of arguments. */
+const roots = ["query", "id", "record", "before", "results"]
+
+const rootMistake = ([root]: Path): string | undefined =>
+  roots.includes(String(root)) ? undefined : `must begin with one of ${roots.join(", ")}`
+
+const actionMistakes = (definition: ConnectorDefinition, entity: EntityDefinition, path: string): Mistakes => {
+  const known = new Set(definition.actions.map(({ name }) => name))
+  return entityOperations.flatMap((operation) => {
+    const actions = actionsOf(entity, operation)
+    const args = entity.args[operation]
+    return [
+      ...actions.flatMap((action) => referenceMistakes(`${path}.${operation}`, action, known, "action")),
+      ...templatesIn(`${path}.args.${operation}`, args, rootMistake),
+      ...mistakeUnless(
+        args === undefined || actions.length > 0,
+        `${path}.args.${operation}`,
+        "INVALID_VALUE",
+        `belongs to no action: ${path}.${operation} is missing`
+      ),
+      ...mistakeUnless(
+        args === undefined || !Array.isArray(args) || args.length === actions.length,
+        `${path}.args.${operation}`,
+        "INVALID_VALUE",
+        "must have arguments for each of the actions"
+      )
+    ]
+  })
 }
 
-/** Checks that amounts in minor units have a currency and no list of values. */
-const amountMistakes = ({ fields, fieldsOut = [], minorUnits }: EntityDefinition, path: string): Mistakes => {
-  const check = (field: FieldMap, at: string): Mistakes =>
-    field.minorUnits !== true
+const descriptionMistakes = (definition: ConnectorDefinition, { describe }: EntityDefinition, path: string): Mistakes =>
+  describe === undefined
+    ? []
+    : [
+        ...referenceMistakes(
+          `${path}.describe.action`,
+          describe.action,
+          new Set(definition.actions.map(({ name }) => name)),
+          "action"
+        ),
+        ...(["items", "name", "title", "type"] as const).flatMap((member) =>
+          pathMistakes(`${path}.describe.${member}`, describe[member])
+        ),
+        ...(["required", "readOnly", "custom"] as const).flatMap((member) =>
+          conditionMistakes(`${path}.describe.${member}`, describe[member], () => "cannot be used here: compare values")
+        )
+      ]
+
+/** Entities that share a unified entity are told apart by their variants. */
+const variantMistakes = (entities: ReadonlyArray<EntityDefinition>): Mistakes => {
+  const seen = new Set<string>()
+  return mistakesInEach("entities", entities, (entity, path) => {
+    const model = unifiedModelOf(entity)
+    if (model === undefined) return []
+    const key = `${model.name}:${entity.variant ?? ""}`
+    const isTaken = seen.has(key)
+    const shares = entities.filter((one) => unifiedModelOf(one) === model).length > 1
+    seen.add(key)
+    return shares && (isTaken || entity.variant === undefined)
+      ? mistakeAt(`${path}.variant`, "REQUIRED", `is required, and different for each of the entities of ${model.name}`)
+      : []
+  })
+}
+
+// --- Maps ---
+
+const mapsMistakes = (entity: EntityDefinition, path: string): Mistakes => {
+  const check = (
+    member: "fields" | "fieldsOut" | "unifiedFields" | "unifiedFieldsOut",
+    fields: ReadonlyArray<FieldMap> | undefined,
+    model: Model | undefined
+  ): Mistakes =>
+    fields === undefined
       ? []
-      : [
-          ...mistakeUnless(
-            minorUnits !== undefined,
-            `${at}.minorUnits`,
-            "REQUIRED",
-            `needs ${path}.minorUnits with the path to a record's currency`
-          ),
-          ...mistakeUnless(field.enum === undefined, `${at}.enum`, "INVALID_VALUE", "cannot be used for an amount")
-        ]
+      : fieldMapMistakes(fields, {
+          at: `${path}.${member}`,
+          direction: member.endsWith("Out") ? "out" : "in",
+          model
+        })
+  const common = cdmModelOf(entity)
+  const unified = unifiedModelOf(entity)
   return [
-    ...pathMistakes(`${path}.minorUnits.currency`, minorUnits?.currency),
-    ...mistakesInEach(`${path}.fields`, fields, check),
-    ...mistakesInEach(`${path}.fieldsOut`, fieldsOut, check)
+    ...check("fields", entity.fields, common),
+    ...check("fieldsOut", entity.fieldsOut, common),
+    ...check("unifiedFields", entity.unifiedFields, unified),
+    ...check("unifiedFieldsOut", entity.unifiedFieldsOut, unified),
+    ...(entity.cdm === undefined ? [] : reverseMistakes(entity, path, "fields")),
+    ...(entity.unifiedFields === undefined ? [] : reverseMistakes(entity, path, "unifiedFields"))
   ]
 }
 
-/** Checks that a map without `fieldsOut` can be reversed for writing. */
-const reverseMistakes = (entity: EntityDefinition, path: string): Mistakes => {
-  if (entity.fieldsOut !== undefined || (entity.create === undefined && entity.update === undefined)) return []
-  const first = entity.fields.findIndex(({ transforms }) => transforms.length > 0)
+/** Checks that a map without its twin for writing can be reversed. */
+const reverseMistakes = (entity: EntityDefinition, path: string, member: "fields" | "unifiedFields"): Mistakes => {
+  const isWritten = actionsOf(entity, "create").length > 0 || actionsOf(entity, "update").length > 0
+  if (entity[`${member}Out`] !== undefined || !isWritten) return []
+  const first = (entity[member] ?? []).findIndex(({ transforms }) => transforms.length > 0)
   return first < 0
     ? []
     : mistakeAt(
-        `${path}.fieldsOut`,
+        `${path}.${member}Out`,
         "REQUIRED",
-        `is required: the transforms of fields[${first}] cannot be read in reverse to create or update`
+        `is required: the transforms of ${member}[${first}] cannot be read in reverse to create or update`
       )
+}
+
+/** Checks that amounts in minor units have a currency. */
+const amountMistakes = (entity: EntityDefinition, path: string): Mistakes => {
+  const maps = ["fields", "fieldsOut", "unifiedFields", "unifiedFieldsOut"] as const
+  return [
+    ...pathMistakes(`${path}.minorUnits.currency`, entity.minorUnits?.currency),
+    ...maps.flatMap((member) =>
+      mistakesInEach(`${path}.${member}`, entity[member] ?? [], (field, at) =>
+        mistakeUnless(
+          field.minorUnits !== true || entity.minorUnits !== undefined,
+          `${at}.minorUnits`,
+          "REQUIRED",
+          `needs ${path}.minorUnits with the path to a record's currency`
+        )
+      )
+    )
+  ]
 }

@@ -37,6 +37,25 @@ const covers = (pattern: Json, value: Json | undefined): boolean => {
   return pattern === value
 }
 
+type Candidates = ReadonlyArray<{ readonly input?: Json | undefined; readonly output: Json }>
+
+/** The first candidate whose input the arguments cover, else the first without an input. */
+const matching = (candidates: Candidates, args: Json): { readonly output: Json } | undefined =>
+  candidates.find(({ input }) => input !== undefined && covers(input, args)) ??
+  candidates.find(({ input }) => input === undefined)
+
+/** The fixture of the run for a call; `undefined` if there is none. */
+export const findFixture = (
+  { fixtures }: Mocking,
+  slug: string,
+  action: string,
+  args: Json
+): { readonly output: Json } | undefined =>
+  matching(
+    fixtures.filter((one) => one.connector === slug && one.action === action),
+    args
+  )
+
 /** The mocked output of a call; `undefined` if there is none. Fixtures of the run precede mocks of the action. */
 export const findMock = (
   { fixtures }: Mocking,
@@ -47,20 +66,17 @@ export const findMock = (
   const own = fixtures.filter(
     (one) => (one.connector === slug || one.connector === camelSlug(slug)) && one.action === action.name
   )
-  const candidates: ReadonlyArray<{ readonly input?: Json | undefined; readonly output: Json }> = [
-    ...own,
-    ...action.mocks
-  ]
-  return (
-    candidates.find(({ input }) => input !== undefined && covers(input, args)) ??
-    candidates.find(({ input }) => input === undefined)
-  )
+  return matching([...own, ...action.mocks], args)
 }
 
 /** The fixture of a recorded step; none if the step failed or its output was too large for the trace. */
 export const fixturesOf = (step: Json): ReadonlyArray<Fixture> => {
   if (!isObject(step) || step["status"] !== "completed") return []
-  const { action, connector, input, output = null } = step
+  const { call = null, input, name, output = null } = step
+  // The step of a record's call names the action that it made; its fixture names the call, as a step of a flow does in `call`.
+  const called = typeof call === "string" ? `${call}#1` : typeof name === "string" ? name : ""
+  const [, service, verb] = /^(unified|cdm)\.(.+)#\d+$/.exec(called) ?? []
+  const { connector, action } = service === undefined ? step : { connector: service, action: verb }
   if (typeof connector !== "string" || typeof action !== "string" || (isObject(output) && "$blob" in output)) return []
   const [args] = Array.isArray(input) ? input : []
   return [{ connector, action, ...(args === undefined ? {} : { input: args }), output }]

@@ -25,8 +25,8 @@ import { withTls } from "./request/PlainHttp.js"
 import { replaceRawAuth } from "./request/RawAuth.js"
 import { repairDocument } from "./RepairedDocument.js"
 
-/** Slugs that would collide with paths of the API. */
-const reservedSlugs = new Set(["discover"])
+/** Slugs that would collide with a path of the API, and with what fixtures and steps call the records of common models. */
+const reservedSlugs = new Set(["discover", "unified", "cdm"])
 
 /**
  * The definition in a document. `findSchemaMistakes`: checks its JSON Schemas. `allowsHttp`: URLs may begin with
@@ -64,7 +64,7 @@ export const mistakesIn = (definition: ConnectorDefinition, findSchemaMistakes: 
       !reservedSlugs.has(definition.slug),
       "slug",
       "RESERVED_NAME",
-      `${definition.slug} is a path of the API`
+      `${definition.slug} is a name of svc's own: choose another`
     ),
     ...baseMistakes(definition),
     ...(definition.connectionConfig === undefined

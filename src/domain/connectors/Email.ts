@@ -1,7 +1,17 @@
 /** E-mail through any SMTP server. `connector/MailMessage.ts` builds the message from the request's body. */
-import { defineBuiltIn } from "../connector/Definition.js"
+import { type ConnectorManifest, defineBuiltIn } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
-import { args, withDescription, fromArgs, list, record, text, texts } from "./SchemaShorthands.js"
+import {
+  type ActionManifest,
+  args,
+  withDescription,
+  fromArgs,
+  list,
+  pairs,
+  record,
+  text,
+  texts
+} from "./SchemaShorthands.js"
 
 const one: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address")] }
 const several: JsonObject = { anyOf: [text, args({ name: text, address: text }, "address"), list(one)] }
@@ -24,13 +34,36 @@ const security = { security: "{{connection.config.security}}" }
 /** SMTP reply codes of temporary refusals. */
 const response = { transientCodes: ["421", "450", "451", "452", "454", "455"] }
 
-export const email = defineBuiltIn({
+const sendEmail = {
+  name: "sendEmail",
+  title: "Send an e-mail",
+  request: { method: "SEND", path: "/", headers: security, body: fromArgs(...Object.keys(mail)) },
+  response,
+  // It becomes a part of the Message-ID, by which clients and many servers recognise repetitions.
+  idempotency: { header: "Message-Key", maxLength: 64 },
+  inputSchema: { ...args(mail, "from", "to"), anyOf: [{ required: ["text"] }, { required: ["html"] }] },
+  outputSchema: record({ messageId: text, accepted: texts, rejected: texts, response: text }, "messageId", "accepted"),
+  timeoutMs: 60_000,
+  mocks: [
+    {
+      name: "sent",
+      output: {
+        messageId: "<0123456789abcdef@example.com>",
+        accepted: ["bob@example.com"],
+        rejected: [],
+        response: "250 2.0.0 Ok: queued"
+      }
+    }
+  ]
+} satisfies ActionManifest
+
+const manifest: ConnectorManifest = {
   svcConnector: 1,
   slug: "email",
   name: "E-mail (SMTP)",
   description: "Sends e-mail through an SMTP server.",
   kind: "email",
-  version: "1.0.0",
+  version: "1.1.0",
   transport: "smtp",
   baseUrl: "smtp://{{connection.config.host}}:{{connection.config.port ?? 587}}",
   connectionConfig: {
@@ -43,7 +76,8 @@ export const email = defineBuiltIn({
         title: "Security",
         description: "starttls, where it is left out: plain at first, then TLS or nothing. tls: from the first byte",
         enum: ["starttls", "tls", "none"]
-      }
+      },
+      from: { type: "string", title: "Sender", description: "Of messages that name none: Ada Byron <ada@example.com>" }
     },
     required: ["host"]
   },
@@ -66,30 +100,31 @@ export const email = defineBuiltIn({
       mocks: [{ name: "ok", output: { server: "smtp.example.com" } }]
     },
     {
-      name: "sendEmail",
-      title: "Send an e-mail",
-      request: { method: "SEND", path: "/", headers: security, body: fromArgs(...Object.keys(mail)) },
-      response,
-      // It becomes a part of the Message-ID, by which clients and many servers recognise repetitions.
-      idempotency: { header: "Message-Key", maxLength: 64 },
-      inputSchema: { ...args(mail, "from", "to"), anyOf: [{ required: ["text"] }, { required: ["html"] }] },
-      outputSchema: record(
-        { messageId: text, accepted: texts, rejected: texts, response: text },
-        "messageId",
-        "accepted"
-      ),
-      timeoutMs: 60_000,
-      mocks: [
-        {
-          name: "sent",
-          output: {
-            messageId: "<0123456789abcdef@example.com>",
-            accepted: ["bob@example.com"],
-            rejected: [],
-            response: "250 2.0.0 Ok: queued"
-          }
-        }
-      ]
+      ...sendEmail,
+      version: 2,
+      description: "Absent, from is the sender of the connection's config.",
+      request: {
+        ...sendEmail.request,
+        body: { ...sendEmail.request.body, from: "{{args.from ?? connection.config.from}}" }
+      },
+      inputSchema: { ...args(mail, "to"), anyOf: [{ required: ["text"] }, { required: ["html"] }] }
+    }
+  ],
+  entities: [
+    {
+      name: "message",
+      unified: "messaging/direct-message",
+      create: "sendEmail",
+      unifiedFields: pairs({ messageId: "id", "accepted[0]": "email" }),
+      // The subject and other headers are remote fields.
+      unifiedFieldsOut: pairs({
+        email: "to",
+        text: "text",
+        attachments: "attachments",
+        threadId: 'headers["In-Reply-To"]'
+      })
     }
   ]
-})
+}
+
+export const email = defineBuiltIn(manifest, [{ ...sendEmail, version: 1 }])

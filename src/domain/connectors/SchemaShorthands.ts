@@ -1,8 +1,9 @@
 /** Shorthands for the manifests of built-in connectors: JSON Schemas and field maps in one line each. */
-import type { ConnectorManifest, FieldMap } from "../connector/Definition.js"
+import type { ConnectorManifest } from "../connector/Definition.js"
 import type { JsonObject } from "../Json.js"
+import type { FieldMapEncoded } from "../mapping/FieldMap.js"
 
-type Pair = typeof FieldMap.Encoded
+type Pair = FieldMapEncoded
 
 export const text: JsonObject = { type: "string" }
 export const integer: JsonObject = { type: "integer" }

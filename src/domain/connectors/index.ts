@@ -1,11 +1,17 @@
 /** The built-in connectors. Shared code depends on their definitions only, never on a slug. */
 import type { BundledConnector, ConnectorDefinition } from "../connector/Definition.js"
 import { cin7 } from "./cin7/Cin7.js"
+import { confluence } from "./confluence/Confluence.js"
+import { googleDrive } from "./google-drive/GoogleDrive.js"
 import { github } from "./github/GitHub.js"
 import { email } from "./Email.js"
 import { http } from "./Http.js"
+import { hubspot } from "./hubspot/HubSpot.js"
+import { jira } from "./jira/Jira.js"
 import { openai } from "./OpenAi.js"
+import { pipedrive } from "./pipedrive/Pipedrive.js"
 import { quickbooks } from "./quickbooks/QuickBooks.js"
+import { salesforce } from "./salesforce/Salesforce.js"
 import { shipstation } from "./shipstation/ShipStation.js"
 import { shopify } from "./shopify/Shopify.js"
 import { slack } from "./slack/Slack.js"
@@ -20,10 +26,16 @@ export const builtInConnectors: ReadonlyArray<BundledConnector> = [
   cin7,
   shipstation,
   github,
+  googleDrive,
+  confluence,
+  jira,
   slack,
   email,
   http,
-  openai
+  openai,
+  hubspot,
+  salesforce,
+  pipedrive
 ]
 
 /** Their slugs, to suggest one for a mistyped name. */

@@ -52,6 +52,12 @@ export const EventDetail = Schema.Struct({
 }).annotations({ identifier: "Event" })
 export type EventDetail = typeof EventDetail.Type
 
+/** The answer about an event that a request makes. */
+export const MadeEvent = Schema.Struct({
+  eventId: Schema.String,
+  status: Schema.Literal("accepted", "held", "ignored", "duplicate")
+}).annotations({ identifier: "MadeEvent" })
+
 /** `replaying`: a replay of many has taken it. */
 export const DeadLetterStatus = Schema.Literal("pending", "replaying", "replayed", "expired", "discarded")
 export type DeadLetterStatus = typeof DeadLetterStatus.Type

@@ -67,8 +67,12 @@ export const valueAt = (value: Json | undefined, path: string): Json | undefined
 export const memberPath = (path: string, name: string): string =>
   path === "" ? name : /^[\w-]+$/.test(name) ? `${path}.${name}` : `${path}["${name}"]`
 
-/** A path of a field map with every `[*]` replaced by the first index. */
-export const firstItemPath = (path: string): string => path.replaceAll("[*]", "[0]")
+/** The text of a path below a part. */
+export const placeBelow = (part: string, path: Path): string =>
+  path.reduce<string>(
+    (place, segment) => (typeof segment === "number" ? `${place}[${segment}]` : memberPath(place, segment)),
+    part
+  )
 
 const maxSegments = 64
 /** A name, `[index]`, `["name"]` or `['name']`; after the first one a name follows a full stop. */

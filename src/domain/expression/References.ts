@@ -1,11 +1,12 @@
 /** What expressions refer to, for the order of a flow's steps and for its validation. */
 import { Either } from "effect"
+import type { Detail } from "../Failure.js"
 import type { Json } from "../Json.js"
 import { type Mistakes, mistakeAt } from "./Checks.js"
 import type { Condition } from "./Condition.js"
-import { parsePath, parseTemplate } from "./Parsing.js"
+import { parsePath } from "./Parsing.js"
 import type { Path } from "./Path.js"
-import { templatePaths, textsIn } from "./Template.js"
+import { scanTemplate, templatePaths, textsIn } from "./Template.js"
 
 /** A path that an expression reads, and the place of the expression in what was checked. */
 export interface Reference {
@@ -20,18 +21,17 @@ export interface References {
 }
 
 /** The references of a value in which every string is a template, at any depth. `at`: the value's place. */
-export const templateReferences = (value: Json, at: string): References =>
-  joinReferences(
-    textsIn(value, at).map(([place, text]) =>
-      Either.match(parseTemplate(text), {
-        onLeft: (why): References => ({ references: [], mistakes: mistakeAt(place, "INVALID_TEMPLATE", why) }),
-        onRight: (parts): References => ({
-          references: templatePaths(parts).map((path) => ({ at: place, path })),
-          mistakes: []
-        })
-      })
-    )
-  )
+export const templateReferences = (value: Json, at: string): References => {
+  // Two lists that grow: a text may hold thousands of references, and each copy of a list costs as much again.
+  const references: Array<Reference> = []
+  const mistakes: Array<Detail> = []
+  for (const [place, text] of textsIn(value, at)) {
+    const parsed = scanTemplate(text)
+    if ("mistake" in parsed) mistakes.push(...mistakeAt(place, "INVALID_TEMPLATE", parsed.mistake))
+    else for (const path of templatePaths(parsed.value)) references.push({ at: place, path })
+  }
+  return { references, mistakes }
+}
 
 /** The reference of a path in text. */
 export const pathReference = (text: string, at: string): References =>

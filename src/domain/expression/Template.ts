@@ -148,10 +148,13 @@ export const asText = (value: Json): string => {
 }
 
 /** The paths in a template. */
-export const templatePaths = (parts: Template): ReadonlyArray<Path> =>
-  parts.flatMap((part) =>
-    part._tag === "Text" ? [] : part.operands.flatMap((operand) => (operand._tag === "Path" ? [operand.path] : []))
-  )
+export const templatePaths = (parts: Template): ReadonlyArray<Path> => {
+  const paths: Array<Path> = []
+  for (const part of parts)
+    if (part._tag === "Expression")
+      for (const operand of part.operands) if (operand._tag === "Path") paths.push(operand.path)
+  return paths
+}
 
 const join = (parts: Template, scope: JsonObject, write: (value: Json) => string): string => {
   let text = ""

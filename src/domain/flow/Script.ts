@@ -7,6 +7,7 @@ import { nameInCode, type CheckedFlow } from "./Checks.js"
 import { startOrder } from "./Dependencies.js"
 import { isLoopBody, ownersOf, type StepList, type StepNode } from "./Flow.js"
 import { literal, memberAccess, memberName } from "./JavaScript.js"
+import { isRecordAction } from "./RecordStep.js"
 import { pathPattern } from "./Resume.js"
 import type { StepCode } from "./StepType.js"
 
@@ -120,7 +121,10 @@ export const scriptOf = (
         step.mapping === undefined
           ? `v.all(${literal(base, indent)})`
           : `v.map(${literal(step.mapping, indent)}, ${literal(base, indent)})`,
-      action: ({ action, connector }) => memberAccess(memberAccess("svc.connector", nameInCode(connector)), action),
+      action: (called) =>
+        isRecordAction(called)
+          ? called.action.split(".").reduce(memberAccess, `svc.${called.connector}`)
+          : memberAccess(memberAccess("svc.connector", nameInCode(called.connector)), called.action),
       code: () => `code_${step.name}`
     })
     const all = optionsOf(node, { ...places.get(node) }, options)

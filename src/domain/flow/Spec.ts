@@ -32,8 +32,14 @@ export const FlowStep = Schema.Struct({
   name: StepName,
   type: Schema.String,
   description: optional(text(1_000)),
-  connector: optional(text(64)),
-  action: optional(text(128)),
+  connector: optional(
+    text(64).annotations({
+      description: "A connector's slug; `unified` or `cdm`: common records, whichever system has them."
+    })
+  ),
+  action: optional(
+    text(128).annotations({ description: "An action of the connector; of common records, such as `crm.contact.list`." })
+  ),
   actionVersion: optional(Schema.Int.pipe(Schema.positive())),
   connection: optional(text(128)),
   mapping: optional(Mapping),

@@ -26,7 +26,7 @@ export type ExpressionPlace = { readonly path: string; readonly group?: number }
   | { readonly condition: Condition; readonly roots?: ReadonlyArray<string> }
 )
 
-/** A connector's action that a step calls. */
+/** An action that a step calls: a connector's, or of common records where the connector is `unified` or `cdm`. */
 export interface StepAction {
   readonly connector: string
   readonly action: string
@@ -53,7 +53,7 @@ export interface ScriptWriter {
   readonly group: (at: number) => string
   /** The arguments of the step: its mapping over its input, as an expression of `v`. */
   readonly args: string
-  /** `svc.connector.<slug>.<action>`. */
+  /** `svc.connector.<slug>.<action>`, or `svc.unified.<category>.<entity>.<verb>`. */
   readonly action: (action: StepAction) => string
   /** The step's code as an expression of a function `(input, ctx)`. */
   readonly code: (code: StepCode) => string
@@ -64,6 +64,7 @@ export interface StepShape {
   readonly groups: ReadonlyArray<StepGroup>
   /** Expressions beside those of `input`, `mapping` and `when`. */
   readonly expressions: ReadonlyArray<ExpressionPlace>
+  /** Those of connectors, which are looked up. */
   readonly actions: ReadonlyArray<StepAction>
   readonly code?: StepCode
   /** People whom it names by address, id or role, with the places of the names. */

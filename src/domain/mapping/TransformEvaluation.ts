@@ -23,10 +23,35 @@ export const applyTransforms = (value: Json, transforms: ReadonlyArray<Json>, sc
 }
 
 const applyStep = (value: Json, step: TransformStep, scope: JsonObject): Parsed<Json> => {
-  const valuesOf = (sources: ReadonlyArray<Parameters<typeof renderTemplate>[0]>) =>
-    [value, ...sources.map((source) => renderTemplate(source, scope))].filter((one) => one !== null)
-  if (step.fn === "CONCAT") return { value: valuesOf(step.sources).map(asText).join(step.separator) }
-  if (step.fn === "COALESCE") return { value: valuesOf(step.sources)[0] ?? null }
+  if (step.fn === "CONCAT") return { value: joinSources(step, scope, value) }
+  return applyToValue(value, step, scope)
+}
+
+/** The texts of the piped values and of a transform's paths, without those that are null. */
+export const joinSources = (
+  { separator, sources }: Extract<TransformStep, { readonly fn: "CONCAT" }>,
+  scope: JsonObject,
+  ...piped: ReadonlyArray<Json>
+): string =>
+  [...piped, ...sources.map((source) => renderTemplate(source, scope))]
+    .filter((one) => one !== null)
+    .map(asText)
+    .join(separator)
+
+/** The value after a transform other than `CONCAT`. */
+export const applyToValue = (
+  value: Json,
+  step: Exclude<TransformStep, { readonly fn: "CONCAT" }>,
+  scope: JsonObject
+): Parsed<Json> => {
+  if (step.fn === "COALESCE") {
+    if (value !== null) return { value }
+    for (const source of step.sources) {
+      const found = renderTemplate(source, scope)
+      if (found !== null) return { value: found }
+    }
+    return { value: null }
+  }
   if (value === null) return { value: null }
   switch (step.fn) {
     case "UPPER":

@@ -17,6 +17,10 @@ export type TransformStep =
   | { readonly fn: "CONCAT"; readonly separator: string; readonly sources: ReadonlyArray<Template> }
   | { readonly fn: "COALESCE"; readonly sources: ReadonlyArray<Template> }
 
+/** Whether a transform reads plain paths: what a template makes of a provider's values is as long as its text allows. */
+export const readsPlainPaths = (step: TransformStep): boolean =>
+  !("sources" in step) || step.sources.every(([part, ...more]) => part?._tag === "Expression" && more.length === 0)
+
 /** The most digits after the point that `ROUND` leaves. */
 const maxPlaces = 20
 /** The most paths of one transform. */

@@ -1,4 +1,5 @@
 /** Installations of integrations for customers: the connections and configuration that their runs use. Contract: installation record. */
+import { isRecordService } from "../unified/RecordCall.js"
 import { Effect, Schema } from "effect"
 import type { ConnectionStatus } from "../connection/Connection.js"
 import { type BoundAction, possibleSlugs } from "../connector/Binding.js"
@@ -103,8 +104,8 @@ const isConnected = (
   statusOf: (id: ConnectionId) => ConnectionStatus | undefined
 ): boolean =>
   bindings.every(({ connector }) => {
-    // The code computes the connector's name, so it is known only in a run.
-    if (connector === "*") return true
+    // The code computes the connector's name, or reads records of whichever is connected: it is known only in a run.
+    if (connector === "*" || isRecordService(connector)) return true
     const slug = possibleSlugs(connector).find((one) => Object.hasOwn(connections, one))
     const id = slug === undefined ? undefined : connections[slug]
     return id !== undefined && statusOf(id) === "active"

@@ -7,8 +7,11 @@ const described = (description: string) => Schema.NonNegativeInt.annotations({ d
 /** At most this many unfinished runs of an organisation are counted, the oldest ones. */
 export const countedRuns = 10_000
 
-/** `silent`: it gives no sign of life, or its session ended; the others are about to take its shards. `leaving`: it stops. */
-export const NodeCondition = Schema.Literal("alive", "silent", "leaving")
+/**
+ * `silent`: it gives no sign of life, or its session ended; the others are about to take its shards. `starting`: it is not
+ * ready. `leaving`: it stops.
+ */
+export const NodeCondition = Schema.Literal("starting", "alive", "silent", "leaving")
 export type NodeCondition = typeof NodeCondition.Type
 
 /** What a node does: it serves requests (`api`), holds shards and does their work (`runner`), or both. */
@@ -23,7 +26,7 @@ export const ClusterNode = Schema.Struct({
   version: Schema.String.annotations({ description: "the build of the program, shortened" }),
   state: NodeCondition.annotations({
     description:
-      "`silent`: it gives no sign of life, and others are about to take its shards; `leaving`: it gives them up itself"
+      "`starting`: it gets no shards yet; `silent`: it gives no sign of life, and others are about to take its shards; `leaving`: it gives them up itself"
   }),
   healthy: Schema.Boolean.annotations({ description: "whether the state is `alive`" }),
   since: AnsweredTime.annotations({ description: "when it joined" }),
@@ -31,13 +34,28 @@ export const ClusterNode = Schema.Struct({
   shards: described("how many shards it holds"),
   runs: described("unfinished runs of your organisation on these shards"),
   engine: Schema.NullOr(Schema.String).annotations({
-    description: "the sandbox engine that new runs get there; null: it computes no runs"
-  })
+    description: "the sandbox engine of its build; null: it computes no runs"
+  }),
+  release: described("its service release; 0: one without a number")
 }).annotations({ identifier: "ClusterNode" })
 export type ClusterNode = typeof ClusterNode.Type
 
+/** Runs whose engine no live node has that computes runs. */
+export const WaitingEngine = Schema.Struct({
+  engine: Schema.String,
+  runs: described("how many of your organisation wait for it")
+}).annotations({ identifier: "WaitingEngine" })
+export type WaitingEngine = typeof WaitingEngine.Type
+
 export const ClusterView = Schema.Struct({
   nodes: Schema.Array(ClusterNode),
+  release: Schema.Struct({
+    newest: described("the newest service release of the nodes"),
+    confirmed: described("the newest confirmed one; the nodes can go back to it"),
+    isConfirmed: Schema.Boolean.annotations({
+      description: "whether the newest is confirmed; until then runs begin on the engine of the one before"
+    })
+  }),
   shards: Schema.Struct({
     total: described("how many there are"),
     unowned: described("how many no node holds; their runs wait")
@@ -50,6 +68,9 @@ export const ClusterView = Schema.Struct({
   engines: Schema.Array(Schema.String).annotations({
     description:
       "the sandbox engines of this build, the current one first: a run continues on the one that it began with"
+  }),
+  waiting: Schema.Array(WaitingEngine).annotations({
+    description: "engines on which your unfinished runs began, and that no node has"
   })
 }).annotations({ identifier: "Cluster" })
 export type ClusterView = typeof ClusterView.Type

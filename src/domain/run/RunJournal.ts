@@ -20,6 +20,8 @@ export interface RunReach {
   readonly connectors?: ReadonlyArray<string>
   readonly connections?: ReadonlyArray<string>
   readonly secrets?: ReadonlyArray<string>
+  /** `none`: no records of common models, since the starter lacks the permission. */
+  readonly records?: "none"
 }
 
 /** What a workflow learns of the event that starts it, as `ctx.event`. Times are RFC 3339. */

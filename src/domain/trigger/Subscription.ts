@@ -3,8 +3,9 @@ import { Schema } from "effect"
 import { makeScrubber } from "../access/Redaction.js"
 import { redacted } from "../access/SecretNames.js"
 import type { ProviderFailure } from "../connector/request/ProviderAnswer.js"
-import { ConnectionId, OrganisationId, TriggerId } from "../Ids.js"
-import { AnsweredTime, isStorableTime, parseProviderTime } from "../Time.js"
+import { ConnectionId, CustomerId, OrganisationId, TriggerId } from "../Ids.js"
+import { NullableText } from "../Scalars.js"
+import { AnsweredTime, NullableTime, isStorableTime, parseProviderTime } from "../Time.js"
 import { type SubscriptionState, subscriptionStates } from "./Trigger.js"
 
 /** The members of a subscription that the API shows or changes. */
@@ -14,10 +15,39 @@ export const SubscriptionStatus = Schema.Struct({
   organisationId: OrganisationId,
   state: Schema.Literal(...subscriptionStates.filter((state) => state !== "none")),
   attempts: Schema.Number,
+  /** Of the last failed attempt. */
+  lastError: NullableText,
   /** `null`: nothing is due. */
-  nextAt: Schema.NullOr(AnsweredTime)
+  nextAt: Schema.NullOr(AnsweredTime),
+  expiresAt: Schema.NullOr(AnsweredTime)
 })
 export type SubscriptionStatus = typeof SubscriptionStatus.Type
+
+/** A subscription of a trigger at its provider, as the API shows it. */
+export const ListedSubscription = Schema.Struct({
+  connectionId: ConnectionId,
+  customerId: CustomerId,
+  state: SubscriptionStatus.fields.state,
+  attempts: Schema.Number.annotations({ description: "attempts that have failed since the last one that succeeded" }),
+  error: NullableText.annotations({ description: "what the provider said to the last attempt, while it has failed" }),
+  nextAt: NullableTime.annotations({ description: "when it is tried again or renewed; null: not by itself" }),
+  expiresAt: NullableTime.annotations({ description: "when it ends at the provider; null: never, or it has none" })
+}).annotations({ identifier: "TriggerSubscription" })
+export type ListedSubscription = typeof ListedSubscription.Type
+
+/** `customerId`: of its connection. */
+export const listedSubscription = (
+  { attempts, connectionId, expiresAt, lastError, nextAt, state }: SubscriptionStatus,
+  customerId: CustomerId
+): ListedSubscription => ({
+  connectionId,
+  customerId,
+  state,
+  attempts,
+  error: state === "failed" || attempts > 0 ? lastError : null,
+  nextAt,
+  expiresAt
+})
 
 /** The pauses after failed attempts to subscribe, in seconds; after the last one the subscription stays failed. */
 const retrySeconds = [60, 300, 1_800, 7_200]
@@ -43,6 +73,10 @@ export const isFinalRefusal = ({
 
 /** Longest first: what a person must know of several subscriptions of a trigger. */
 const gravest = ["failed", "pending", "renewing", "suspended", "subscribed", "unsubscribed"] as const
+
+/** Those that a person must know of first. */
+export const gravestFirst = (all: ReadonlyArray<SubscriptionStatus>): ReadonlyArray<SubscriptionStatus> =>
+  all.toSorted((one, other) => gravest.indexOf(one.state) - gravest.indexOf(other.state))
 
 /** The state that a trigger shows for its subscriptions; `none` without any. */
 export const shownState = (states: ReadonlyArray<SubscriptionState>): SubscriptionState =>

@@ -9,7 +9,7 @@ import { Runnables } from "../../actors/ports/run/Runnables.js"
 import { type Failure, NotFound, refuseWith, type Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, WorkflowId } from "../../domain/Ids.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
-import { make as makeCustomerContext } from "../auth/CustomerContext.js"
+import { make as makeCustomerContext } from "../../actors/management/access/CustomerContext.js"
 import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
@@ -96,14 +96,17 @@ export const make = Effect.gen(function* () {
     return yield* replyTo({ caller, runnable, started, hash: claim?.hash, now, endedReply: surface.endedReply })
   })
 
-  /** Handles `POST …/execute` and `…/run`. `request`: the request with its body. */
-  const execute = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest) {
+  /** Handles `POST …/execute` and `…/run`. `request`: the request with its body; `surface`: how the end is answered. */
+  const execute = Effect.fnUntraced(function* (
+    exchange: Exchange,
+    request: RawRequest,
+    surface: StartSurface = executionSurface
+  ) {
     const { workflowId: workflow = "" } = exchange.params
     if (!isWorkflowId(workflow)) return yield* new NotFound({ what: "workflow" })
     yield* refuseWith(outOfScope(exchange.caller, "workflow", workflow))
     const body = yield* readExecuteBody(request)
     const environment = yield* environmentOf(exchange.caller, request, body)
-    const surface = executionSurface
     return yield* startRun(exchange, request, { workflow, body, draft: body.draft === true, environment, surface })
   })
 

@@ -8,29 +8,22 @@
  */
 import { Clock, Duration, Effect, Either, Option } from "effect"
 import { type CallFailed, type ConnectedCall, ConnectedCalls } from "../../actors/ports/connection/ConnectedCalls.js"
-import { ConnectionReads, type CallableConnection } from "../../actors/ports/connection/ConnectionReads.js"
+import { makeConnectionChoice } from "../../actors/ports/connection/ConnectionChoice.js"
+import type { CallableConnection } from "../../actors/ports/connection/ConnectionReads.js"
 import { Connectors } from "../../actors/ports/connection/Connectors.js"
 import type { OpenRequest, OpenResponse } from "../../actors/ports/Egress.js"
 import type { RetryRule } from "../../domain/connector/Definition.js"
 import { needsWholeBody, forwardedHeaders, buildProxyRequest } from "../../domain/connector/request/ProxyRequest.js"
 import { headerOf, type ProviderFailure, type ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
 import { retryAfterAt } from "../../domain/connector/request/RateReading.js"
-import {
-  ConnectionInactive,
-  ConnectionRequired,
-  type Failure,
-  InvalidRequest,
-  ProviderFailed,
-  ProviderLimited,
-  ProviderTimedOut,
-  refuseWith
-} from "../../domain/Failure.js"
+import { ConnectionRequired, type Failure, InvalidRequest, refuseWith } from "../../domain/Failure.js"
 import { bodyBytes, connectedCall } from "../../domain/Limits.js"
-import { type CustomerContext, make as makeCustomerContext } from "../auth/CustomerContext.js"
+import { type CustomerContext, make as makeCustomerContext } from "../../actors/management/access/CustomerContext.js"
 import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import type { RawReply, RequestHead } from "../Wire.js"
 import type { BufferedBody } from "./BufferedBody.js"
+import { answerCallFailures } from "../../actors/management/unified/ProviderFailures.js"
 
 /** The path below which everything is forwarded. */
 export const proxyPrefix = "/api/v1/proxy/"
@@ -70,28 +63,6 @@ const connectionsFor = ({ connections, installation }: CustomerContext, slug: st
     : new ConnectionRequired({ connector: slug, message: `no connection to ${slug}: the installation has none` })
 }
 
-/** The failure that the caller gets for a failed call. `now`: Unix milliseconds. */
-const failureOf =
-  (connector: string, now: number) =>
-  (failed: CallFailed): Failure => {
-    switch (failed._tag) {
-      case "Postponed":
-        return new ProviderLimited({ connector, retryAfterSeconds: Math.max(1, Math.ceil((failed.at - now) / 1000)) })
-      case "ProviderRefused": {
-        const { body, category, message, status } = failed.failure
-        return category === "timeout"
-          ? new ProviderTimedOut({ connector, message })
-          : new ProviderFailed({ connector, status, body, message })
-      }
-      case "ConnectionNotActive":
-        return new ConnectionInactive({ message: failed.message })
-      case "NotFound":
-        return new ConnectionRequired({ connector, message: "the connection was deleted" })
-      case "Unavailable":
-        return failed
-    }
-  }
-
 /** Makes the call; waits for a rate limit of the provider if the wait is short. */
 const openAfterShortLimits = Effect.fnUntraced(function* (
   calls: ConnectedCalls["Type"],
@@ -112,7 +83,7 @@ const openAfterShortLimits = Effect.fnUntraced(function* (
 })
 
 /** The timeout in `x-svc-timeout-ms`, in milliseconds. */
-const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
+export const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> => {
   const text = request.headers["x-svc-timeout-ms"]
   if (text === undefined || text === "") return Either.right(connectedCall.proxyMillis)
   const millis = /^\d{1,6}$/.test(text) ? Number(text) : 0
@@ -126,7 +97,7 @@ const timeoutOf = (request: RequestHead): Either.Either<number, InvalidRequest> 
 export const make = Effect.gen(function* () {
   const { resolveContext } = yield* makeCustomerContext
   const calls = yield* ConnectedCalls
-  const connections = yield* ConnectionReads
+  const chooseConnection = yield* makeConnectionChoice
   const connectors = yield* Connectors
 
   // --- The connection ---
@@ -140,17 +111,13 @@ export const make = Effect.gen(function* () {
     const [one] = allowed ?? []
     if (one === undefined && (slug === undefined || slug === "")) {
       return yield* badHeader(
-        "name the connection in x-svc-connections, or its connector in x-svc-connector and the customer in x-end-org-id"
+        "x-svc-connections must name the connection, or x-svc-connector its connector and x-end-org-id the customer"
       )
     }
     const connectorSlug = one?.connector ?? slug ?? ""
-    const found = yield* connections.find({
-      organisationId: caller.organisationId,
-      customerId: customer?.id ?? null,
-      userId,
-      slug: connectorSlug,
-      named: one?.id ?? null
-    })
+    const { organisationId } = caller
+    const user = { organisationId, customerId: customer?.id ?? null, userId, allowed }
+    const found = yield* chooseConnection(user, connectorSlug, one?.id ?? null)
     if (Option.isNone(found)) {
       const who = customer === null ? "the request names no customer" : `customer ${customer.id} has not connected it`
       return yield* new ConnectionRequired({
@@ -208,8 +175,13 @@ export const make = Effect.gen(function* () {
           ? "all"
           : "refusals"
     })
-    const outcome = Effect.catchAll(opening, (failed) =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => Effect.fail(failureOf(connection.connector, now)(failed)))
+    const outcome = answerCallFailures(
+      connection.connector,
+      Effect.catchTag(
+        opening,
+        "NotFound",
+        () => new ConnectionRequired({ connector: connection.connector, message: "the connection was deleted" })
+      )
     )
     // A body that breaks off fails the call, also when the provider has answered already.
     const answer = yield* upload === undefined ? outcome : Effect.raceFirst(outcome, upload.aborted)

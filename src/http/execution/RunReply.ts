@@ -36,7 +36,7 @@ export interface StartSurface {
 }
 
 /** Whether the run went to its end, although a step may have failed. */
-const wentToItsEnd = ({ status, statusReason }: EndedRun): boolean =>
+export const wentToItsEnd = ({ status, statusReason }: Pick<EndedRun, "status" | "statusReason">): boolean =>
   status === "completed" || statusReason === "continued_after_error"
 
 /** The headers of every reply to a start. */
@@ -56,8 +56,8 @@ export const flowAnswer = (run: EndedRun, headers: { readonly [name: string]: st
     ? jsonReply(run.answerStatus ?? 200, run.output, headers)
     : undefined
 
-/** A workflow that throws is a failed execution and not an HTTP error. */
-const failedBody = (run: EndedRun): Json => {
+/** Of a run's error, what its caller is told. */
+export const errorOf = (error: Json): Json => {
   const {
     category = null,
     message = null,
@@ -65,13 +65,12 @@ const failedBody = (run: EndedRun): Json => {
     retryable = false,
     step = null,
     code
-  } = isObject(run.error) ? run.error : {}
-  return {
-    executionId: run.id,
-    status: run.status,
-    error: { name, message, category, step, retryable, ...(code === undefined ? {} : { code }) }
-  }
+  } = isObject(error) ? error : {}
+  return { name, message, category, step, retryable, ...(code === undefined ? {} : { code }) }
 }
+
+/** A workflow that throws is a failed execution and not an HTTP error. */
+const failedBody = ({ error, id, status }: EndedRun): Json => ({ executionId: id, status, error: errorOf(error) })
 
 /** The reply to an Instant run: 200 with its value or failure, 408 if it timed out. `now`: Unix milliseconds. */
 export const endedReply: EndedReply = (run, requestId, now, more = {}) => {

@@ -5,7 +5,7 @@ import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import type { Principal } from "../../actors/management/Caller.js"
 import { makeStartAudit, startBy } from "../../actors/management/run/CallerStart.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
-import type { CustomerContext } from "../auth/CustomerContext.js"
+import type { CustomerContext } from "../../actors/management/access/CustomerContext.js"
 import type { RequestHead } from "../Wire.js"
 
 /** A request that starts a run, with what was found for it. */

@@ -59,6 +59,8 @@ export interface RequestForm {
   readonly idempotency: "reply" | "lease" | "run" | "none"
   /** `reach`: headers that name a customer narrow the request to that customer. `act`: the handler acts for that customer. */
   readonly tenancy: "reach" | "act"
+  /** `own`: `If-Match` is no number of a version, and the handler reads it. */
+  readonly versions?: "own"
   /** `own`: what it runs may answer with any status and body. */
   readonly answers?: "own"
 }

@@ -1,7 +1,8 @@
 /** What operations answer with: the schema of each answer, and how the use case's value becomes it. Contract: conventions. */
 import { HttpApiSchema } from "@effect/platform"
 import type { Schema } from "effect"
-import { AcceptedData, CreatedData, Data, Page } from "../Shapes.js"
+import { Page } from "../../domain/Record.js"
+import { AcceptedData, CreatedData, Data } from "../Shapes.js"
 import type { StreamedBody } from "../Wire.js"
 import type { AnySchema, Answer } from "./Contract.js"
 

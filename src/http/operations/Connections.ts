@@ -1,6 +1,7 @@
 /** The operations on connections. Only `reveal` answers with a credential. Specification: Surface C. */
 import { Schema } from "effect"
 import { Connection } from "../../domain/connection/Connection.js"
+import { ConnectionTest } from "../../domain/connection/ConnectionTest.js"
 import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
@@ -15,13 +16,6 @@ const OpenedConnection = Schema.Struct({
   connectUrl: Schema.optional(Schema.String),
   connectSessionId: Schema.optional(Schema.String)
 }).annotations({ identifier: "OpenedConnection" })
-
-const TestOutcome = Schema.Struct({
-  ok: Schema.Boolean,
-  message: Schema.NullOr(Schema.String),
-  accountLabel: Schema.NullOr(Schema.String),
-  connection: Connection.View
-}).annotations({ identifier: "ConnectionTest" })
 
 /** A key's scope applies to a connection by its own id and by its connector. */
 const recordScope = { connection: "record", connector: "record" } as const
@@ -105,7 +99,7 @@ export const connectionsOperations = [
     description: "Calls the provider with the connection's credential, which is refreshed first if it is due.",
     answers: { 200: "The outcome of the test." },
     route: "POST /api/v1/connections/:conn/test",
-    output: record(TestOutcome),
+    output: record(ConnectionTest),
     form: { idempotency: "lease" },
     permit: "connections:update",
     use: (connections, { context, path }) => connections.test(context, path.conn)

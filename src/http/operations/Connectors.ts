@@ -7,12 +7,14 @@ import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
 import { ConnectorKind } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { JsonObject } from "../../domain/Json.js"
+import { BrokenPair } from "../../domain/mapping/FieldMapRecord.js"
 import { operationsOf } from "../operation/Operation.js"
 import { NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import type { SavedConnector } from "../../actors/management/connector/ConnectorDrafts.js"
 import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
-import { ConnectorCatalogue, DiscoverRequest } from "../../actors/management/connector/ConnectorCatalogue.js"
+import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
+import { ConnectorDiscovery, DiscoverRequest } from "../../actors/management/connector/ConnectorDiscovery.js"
 import { exampleConnector } from "./ConnectorExample.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { record, page, bareValue, empty } from "../operation/Output.js"
@@ -62,6 +64,16 @@ const ConnectorView = Schema.Struct({
   }),
   schemas: JsonObject
 }).annotations({ identifier: "Connector" })
+
+const PublishedConnector = Schema.Struct({
+  data: ConnectorView,
+  brokenFieldMaps: Schema.Array(BrokenPair).annotations({
+    description: "parts of published field maps that do not fit the version"
+  }),
+  isComplete: Schema.Boolean.annotations({
+    description: "false: there are more field maps, or parts, than were looked at"
+  })
+}).annotations({ identifier: "PublishedConnector" })
 
 /** Decodes any JSON object, since the connector's validation reports every mistake; the documents show the real schema. */
 const ConnectorBody = Schema.declare(Schema.is(JsonObject), {
@@ -139,11 +151,11 @@ export const connectorsOperations = [
     scoped: { connector: "create" },
     use: (authoring, { context, body }) => Effect.map(authoring.create(context, body), savedReply(context))
   }),
-  ofConnectorCatalogue({
+  operationsOf({ with: ConnectorDiscovery, resource: "connector", sharing: "read", permit: "connectors:read" })({
     name: "connectors.discover",
     summary: "Discover what a connector offers",
     description:
-      "Lists the entities, actions and events of a connector, of the version that a connection uses, or of an OpenAPI document before its import.",
+      "Lists the entities, actions and events of a connector, of the version that a connection uses, or of an OpenAPI document before its import. `coverage` says how much of each model the map in force fills and what it cannot write back. Of a connection whose connector can tell, `account` has the account's own fields, which are read at the provider and also need `unified_api:read`.",
     answers: { 200: "Entities, actions and events." },
     example: { connector: "acme-crm" },
     route: "POST /api/v1/connectors/discover",
@@ -151,8 +163,8 @@ export const connectorsOperations = [
     output: bareValue(DataWithWarnings(ConnectorOffer)),
     form: { idempotency: "lease" },
     scoped: { connector: "record", connection: "record" },
-    use: (catalogue, { context, body }) =>
-      Effect.map(catalogue.discover(context, body), ({ offer, ...warnings }) => ({ data: offer, ...warnings }))
+    use: (discovery, { context, body }) =>
+      Effect.map(discovery.discover(context, body), ({ offer, ...warnings }) => ({ data: offer, ...warnings }))
   }),
   ofConnectorCatalogue({
     name: "connectors.get",
@@ -196,17 +208,18 @@ export const connectorsOperations = [
   ofConnectorAuthoring({
     name: "connectors.publish",
     summary: "Publish a connector",
-    description: "Publishes the draft under its version, so that connections can be created with it.",
+    description:
+      "Publishes the draft under its version, so that connections can be created with it. `brokenFieldMaps` names the parts of published field maps that do not fit it: these parts have no effect, and records that are read say so in `meta.warnings`. `FIELD_GONE`: a pair reads a field that the version before declared and this one does not, so that it may be null.",
     answers: { 200: "The published connector." },
     example: { notes: "First version" },
     route: "POST /api/v1/connectors/:ctr/publish",
     body: strictPayload(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })),
-    output: record(ConnectorView),
+    output: bareValue(PublishedConnector),
     permit: "connectors:write",
     use: (authoring, { context, path, body }) =>
-      Effect.map(authoring.publish(context, path.ctr, body.notes), ({ revision, view }) => {
+      Effect.map(authoring.publish(context, path.ctr, body.notes), ({ fieldMaps, revision, view }) => {
         setRevision(context, revision)
-        return view
+        return { data: view, brokenFieldMaps: fieldMaps.broken, isComplete: fieldMaps.isComplete }
       })
   }),
   ofConnectorCatalogue({

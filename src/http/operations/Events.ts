@@ -2,7 +2,7 @@
 import { forTenants } from "../operation/ForTenants.js"
 import { Schema } from "effect"
 import { InjectEvent, ReplayEvent } from "../../domain/event/EventBodies.js"
-import { EventDetail, EventSummary, Reconciliation } from "../../domain/event/EventView.js"
+import { EventDetail, EventSummary, MadeEvent, Reconciliation } from "../../domain/event/EventView.js"
 import { operationsOf } from "../operation/Operation.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../../actors/management/Pages.js"
@@ -12,14 +12,8 @@ import { EventReplays } from "../../actors/management/event/EventReplays.js"
 import { eventHeaders } from "../../domain/event/EventHeaders.js"
 import { record, acceptedRecord, page } from "../operation/Output.js"
 
-const made = {
-  eventId: Schema.String,
-  status: Schema.Literal("accepted", "held", "ignored", "duplicate")
-}
-/** The answer about an event that a request makes. */
-export const MadeEvent = Schema.Struct(made).annotations({ identifier: "MadeEvent" })
 export const ReplayedEvent = Schema.Struct({
-  ...made,
+  ...MadeEvent.fields,
   replayOf: Schema.String,
   executionIds: Schema.Array(Schema.String).annotations({
     description: "the runs that the new event has started; empty if it waits: the event shows them later"

@@ -2,8 +2,10 @@
 import { HttpApiSchema } from "@effect/platform"
 import { Schema, Effect } from "effect"
 import { ExecutionDetail, ExecutionView, ListedStep, LogLine } from "../../domain/run/ExecutionView.js"
+import { ReportedChange, SyncReport } from "../../domain/diff/SyncReport.js"
 import { Fixture } from "../../domain/connector/Mocking.js"
 import { Json, canonicalJson } from "../../domain/Json.js"
+import { Page } from "../../domain/Record.js"
 import { auditAction, auditRead } from "../operation/Contract.js"
 import { forTenants } from "../operation/ForTenants.js"
 import { operation, operationsOf } from "../operation/Operation.js"
@@ -12,11 +14,11 @@ import { strictPayload } from "../PayloadSchema.js"
 import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionList, ExecutionHistory, StepList } from "../../actors/management/run/ExecutionHistory.js"
+import { EntryList, ReportList, SyncReportHistory } from "../../actors/management/run/SyncReportHistory.js"
 import { ExecutionStatistics, FailuresRequest, StatsRequest } from "../../actors/management/run/ExecutionStatistics.js"
 import { ExecutionBucket, FailureGroup } from "../../domain/run/ExecutionStats.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
-import { Page } from "../Shapes.js"
 import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
 import { RerunRequest } from "../../domain/run/Rerun.js"
 
@@ -38,21 +40,21 @@ const Rerun = Schema.Struct({
   })
 }).annotations({ identifier: "ExecutionRerun" })
 
-const ofExecutionHistory = operationsOf({
-  with: ExecutionHistory,
+/** What operations that read executions have in common. */
+const reading = {
   resource: "execution",
   sharing: "customers",
   scoped: { workflow: "record", environment: "record" },
   permit: "executions:read"
-})
+} as const
 
+const ofExecutionHistory = operationsOf({ with: ExecutionHistory, ...reading })
+const ofSyncReports = operationsOf({ with: SyncReportHistory, ...reading })
 /** Its sums have no environments. */
 const ofStatistics = operationsOf({
   with: ExecutionStatistics,
-  resource: "execution",
-  sharing: "customers",
-  scoped: { workflow: "record", environment: "closed" },
-  permit: "executions:read"
+  ...reading,
+  scoped: { workflow: "record", environment: "closed" }
 })
 
 /** The operations of the group `executions`, in the order of the documents. */
@@ -205,6 +207,28 @@ export const executionsOperations = [
     route: "GET /api/v1/executions/:eid/blobs/:id",
     output: bareValue(Json),
     use: (history, { context, path }) => history.blob(context, path.eid, path.id)
+  }),
+  ofSyncReports({
+    name: "executions.syncReports",
+    summary: "List sync reports of an execution",
+    description:
+      "Lists what `svc.diff.compare` found in a run, the oldest first: how many records were added, changed, removed or skipped. The entries are read apart.",
+    answers: { 200: "A page of sync reports." },
+    route: "GET /api/v1/executions/:eid/sync-reports",
+    query: ReportList,
+    output: page(SyncReport),
+    use: (history, { context, path, query }) => history.list(context, path.eid, query)
+  }),
+  ofSyncReports({
+    name: "executions.syncReportEntries",
+    summary: "List entries of a sync report",
+    description:
+      "Lists the records that were added, changed, removed or skipped, in this order. A page with large records has fewer than it is asked for.",
+    answers: { 200: "A page of entries." },
+    route: "GET /api/v1/sync-reports/:rpt/entries",
+    query: EntryList,
+    output: page(ReportedChange),
+    use: (history, { context, path, query }) => history.entries(context, path.rpt, query)
   })
 ] as const
 

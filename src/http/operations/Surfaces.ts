@@ -26,11 +26,17 @@ import { ownSessionsOperations } from "./access/OwnSessions.js"
 import { usersOperations, rolesOperations } from "./access/Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
 import { stepTestOperations } from "./run/StepTests.js"
+import { fieldMapsOperations } from "./unified/FieldMaps.js"
+import { modelsOperations } from "./unified/Models.js"
+import { unifiedOperations } from "./unified/Records.js"
 import { watchOperations } from "./run/Watch.js"
 import { tenantWorkflowOperations, workflowsOperations } from "./Workflows.js"
 
 /** Surface A: starting runs, and the proxy. Routes of their own serve both. */
-export const surfaceA = [executeContract, ...proxyContracts]
+export const surfaceAStart = [executeContract, ...proxyContracts]
+
+/** Surface A: the unified API. */
+export const surfaceA = [...unifiedOperations]
 
 /** Surface B, for low-code tools; its tenants are the organisation's customers. */
 export const surfaceB = [
@@ -75,6 +81,8 @@ export const surfaceC = [
   ...callbackSecretOperations,
   ...configOperations,
   ...connectorsOperations,
+  ...modelsOperations,
+  ...fieldMapsOperations,
   ...authProvidersOperations,
   ...connectionsOperations,
   ...installationsOperations,

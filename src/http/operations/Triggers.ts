@@ -3,10 +3,11 @@ import { HttpApiSchema } from "@effect/platform"
 import { Effect, Schema } from "effect"
 import { FireTrigger } from "../../domain/event/EventBodies.js"
 import { CreateTrigger, UpdateTrigger, Trigger } from "../../domain/trigger/Trigger.js"
+import { ListedSubscription } from "../../domain/trigger/Subscription.js"
+import { MadeEvent } from "../../domain/event/EventView.js"
 import type { TriggerWithKey } from "../../domain/trigger/TriggerView.js"
 import { auditAction } from "../operation/Contract.js"
 import { operation, operationsOf } from "../operation/Operation.js"
-import { MadeEvent } from "./Events.js"
 import { Time } from "../Shapes.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import type { CallContext } from "../../actors/management/CallContext.js"
@@ -177,6 +178,18 @@ export const triggersOperations = [
         idempotencyKey: headers["idempotency-key"] ?? null
       })
     }
+  }),
+  ofTriggers({
+    name: "triggers.subscriptions",
+    summary: "List a trigger's subscriptions",
+    description:
+      "Lists how the trigger is subscribed at its provider, for each connection that the caller reaches: at most 200, the failed ones first, with what the provider said and when it is tried again. Only triggers on a connector's webhooks have some.",
+    answers: { 200: "The subscriptions." },
+    route: "GET /api/v1/triggers/:trg/subscriptions",
+    output: record(Schema.Array(ListedSubscription)),
+    permit: "workflows:read",
+    sharing: "read",
+    use: (triggers, { context, path }) => triggers.subscriptions(context, path.trg)
   }),
   ofTriggers({
     name: "triggers.retrySubscription",

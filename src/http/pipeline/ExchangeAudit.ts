@@ -10,7 +10,13 @@ import type { Exchange } from "./Exchange.js"
 type Ending = Failure | "defect" | "interrupted"
 
 const isDenial = (end: Ending): boolean => typeof end === "object" && end._tag === "Forbidden"
-const limitTags: ReadonlySet<string> = new Set(["RateLimited", "TooManyRuns", "TooManyWatches", "QuotaExceeded"])
+const limitTags: ReadonlySet<string> = new Set([
+  "RateLimited",
+  "TooManyRuns",
+  "TooManyWatches",
+  "TooManyCalls",
+  "QuotaExceeded"
+])
 const isLimit = (end: Ending | undefined): boolean => typeof end === "object" && limitTags.has(end._tag)
 
 const errorText = (end: Ending): string => {

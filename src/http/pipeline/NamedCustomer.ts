@@ -7,7 +7,7 @@ import type { KnownCustomer } from "../../actors/ports/organisation/CustomerRead
 import { type Failure, InvalidRequest } from "../../domain/Failure.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { customerReference, parseCustomer } from "../../domain/Tenancy.js"
-import { make as makeCustomerContext } from "../auth/CustomerContext.js"
+import { make as makeCustomerContext } from "../../actors/management/access/CustomerContext.js"
 import type { Exchange } from "./Exchange.js"
 
 const customerParameters = ["cid", "tid"]

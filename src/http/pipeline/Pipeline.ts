@@ -199,7 +199,7 @@ export const make = Effect.gen(function* () {
         (caller) => {
           const missing = rules.missingHeader(request)
           if (missing !== undefined) return Effect.fail(missing)
-          const version = expectedVersion(request)
+          const version = route.form.versions === "own" ? Either.right(undefined) : expectedVersion(request)
           const again = Effect.map(recognised(request, requestId, rules, openWhileSuspended), ({ caller }) => caller)
           const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version), again)
           exchange = opened

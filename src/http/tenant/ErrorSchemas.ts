@@ -30,7 +30,15 @@ export const TenantFailures = Schema.Union(
   failures(
     "TenantConflicting",
     409,
-    ["Conflict", "InvalidState", "Managed", "IdempotencyInProgress", "ConnectionRequired", "ConnectionInactive"],
+    [
+      "Conflict",
+      "InvalidState",
+      "Managed",
+      "IdempotencyInProgress",
+      "ConnectionRequired",
+      "CategoryConnectionRequired",
+      "ConnectionInactive"
+    ],
     ["CONFLICT"]
   ),
   failures("TenantTooLarge", 413, ["PayloadTooLarge"], ["PAYLOAD_TOO_LARGE"]),
@@ -38,7 +46,7 @@ export const TenantFailures = Schema.Union(
   failures(
     "TenantTooMany",
     429,
-    ["RateLimited", "TooManyRuns", "TooManyWatches", "ProviderLimited", "QuotaExceeded"],
+    ["RateLimited", "TooManyRuns", "TooManyWatches", "TooManyCalls", "ProviderLimited", "QuotaExceeded"],
     ["RATE_LIMITED"]
   ),
   failures("TenantUnexpected", 500, ["FlowFailed"], ["INTERNAL_ERROR"]),

@@ -4,10 +4,11 @@ import * as NodeContext from "@effect/platform-node/NodeContext"
 import { Effect, Layer, Logger, LogLevel, Option } from "effect"
 import { didYouMean } from "../../domain/ClosestName.js"
 import { readLogFormat, Settings } from "../configuration/Config.js"
-import { OperatorError } from "../process/OperatorError.js"
+import { misuseCode, OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
 import { backupCommand, restoreCommand } from "./Backup.js"
 import { bootstrapCommand } from "./Bootstrap.js"
+import { connectorCommand } from "./Connector.js"
 import { consoleCommand } from "./Console.js"
 import { clusterCommand } from "./Cluster.js"
 import { keysCommand } from "./Keys.js"
@@ -70,6 +71,7 @@ const svc = Command.make("svc").pipe(
     restoreCommand,
     verifyEventsCommand,
     clusterCommand,
+    connectorCommand,
     signCommand
   ])
 )
@@ -85,7 +87,8 @@ const commands: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
   ["backup", []],
   ["restore", []],
   ["verify-events", []],
-  ["cluster", ["status"]],
+  ["cluster", ["status", "confirm"]],
+  ["connector", ["check"]],
   ["sign", []]
 ])
 
@@ -98,8 +101,11 @@ const options: Readonly<Record<string, ReadonlyArray<string>>> = {
   restore: ["--force"],
   "verify-events": ["--since="],
   cluster: ["--json"],
+  connector: ["--against=", "--json"],
   sign: ["--secret=", "--method=", "--target=", "--header=", "--body=", "--time=", "--nonce="]
 }
+/** The exit codes of commands that are called in a wrong way, if they are not 1. */
+const usageCodes: ReadonlyMap<string, number> = new Map([["connector", misuseCode]])
 /** Options that the library adds to every command. */
 const commonOptions = ["--help", "-h", "--version", "--wizard", "--completions=", "--log-level="]
 
@@ -123,15 +129,22 @@ const unknownOptionRefusal = (command: string, option: string) => {
   return new OperatorError({
     message:
       `svc ${command} has no option ${option}.${didYouMean(option, [...own, "--help"])} ` +
-      `Run svc ${command} --help for what there is.`
+      `Run svc ${command} --help for what there is.`,
+    ...usageCode(command)
   })
+}
+
+const usageCode = (command: string): { readonly exitCode?: number } => {
+  const exitCode = usageCodes.get(command)
+  return exitCode === undefined ? {} : { exitCode }
 }
 
 /** Refuses a word that stands where a command is expected and is none. */
 const unknownCommandRefusal = (words: ReadonlyArray<string>): OperatorError | undefined => {
   const refusal = (parent: string, word: string, known: ReadonlyArray<string>) =>
     new OperatorError({
-      message: `${parent} has no command ${word}.${didYouMean(word, known)} Its commands: ${known.join(", ")}.`
+      message: `${parent} has no command ${word}.${didYouMean(word, known)} Its commands: ${known.join(", ")}.`,
+      ...usageCode(words[0] ?? "")
     })
   const [command = "", next = ""] = words
   if (command === "" || command.startsWith("-")) return undefined
@@ -159,7 +172,10 @@ export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, OperatorEr
     Effect.catchIf(
       ValidationError.isValidationError,
       () =>
-        new OperatorError({ message: `Run svc ${commands.has(command) ? `${command} ` : ""}--help for what there is.` })
+        new OperatorError({
+          message: `Run svc ${commands.has(command) ? `${command} ` : ""}--help for what there is.`,
+          ...usageCode(command)
+        })
     )
   )
 }

@@ -4,6 +4,7 @@
  */
 import { Cause, Effect, Exit, Option } from "effect"
 import type { OperatorError } from "../process/OperatorError.js"
+import { stopSignals } from "../process/StopSignals.js"
 import type { KeepCompiled } from "../program/CompiledCode.js"
 import { prettyCause } from "../telemetry/SafeError.js"
 
@@ -31,6 +32,9 @@ const messageOf = (cause: Cause.Cause<OperatorError>): string =>
     onSome: ({ message }) => message,
     onNone: () => prettyCause(cause)
   })
+
+const exitCodeOf = (cause: Cause.Cause<OperatorError>): number =>
+  Option.match(Cause.failureOption(cause), { onSome: ({ exitCode = 1 }) => exitCode, onNone: () => 1 })
 
 /** The terminal and npm both forward Ctrl-C: signals within a second count as one. */
 const sameSignal = 1_000
@@ -65,7 +69,7 @@ export const main = (keepCompiled?: KeepCompiled): void => {
   outliveOutput()
   const fiber = Effect.runFork(program(keepCompiled))
   let signalled = Infinity
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of stopSignals) {
     process.on(signal, () => {
       if (performance.now() - signalled > sameSignal) process.exit(130)
       if (signalled !== Infinity) return
@@ -75,7 +79,7 @@ export const main = (keepCompiled?: KeepCompiled): void => {
   }
   fiber.addObserver((exit) => {
     const failed = Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause)
-    if (failed) process.stderr.write(`${messageOf(exit.cause)}\n`, () => process.exit(1))
+    if (failed) process.stderr.write(`${messageOf(exit.cause)}\n`, () => process.exit(exitCodeOf(exit.cause)))
     // 0, unless what began the stop or lost output has set another. A failed write is heard in the next turn.
     else setImmediate(() => process.exit())
   })

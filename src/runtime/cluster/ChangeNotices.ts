@@ -1,6 +1,7 @@
 /**
  * Tells the other nodes whose records have changed, over the session of the seat, so that they drop what they had read of
- * them. Each node answers that it did. A notice is lost with a session: then only the age of what was read bounds it.
+ * them. Each node answers that it did. A notice is lost with a session: then only the age of what was read bounds it. Nodes
+ * tell each other in the same way that they come and go.
  */
 import type { Client } from "pg"
 
@@ -16,7 +17,14 @@ export interface ChangeNoticesOptions {
   readonly seats: () => ReadonlyArray<string>
   /** Another node has changed records of the organisation. */
   readonly onChange: (organisation: string) => void
+  /** A node has joined, leaves, or is gone. */
+  readonly onNodes: () => void
 }
+
+/** The channel on which nodes tell that they come and go. */
+export const nodesChannel = "svc_nodes"
+/** What a statement that changes the nodes selects to tell all of them once it is committed. */
+export const tellNodes = `pg_notify('${nodesChannel}', '')`
 
 const changed = "svc_changed"
 const dropped = "svc_dropped"
@@ -47,7 +55,7 @@ const newBatch = (): Batch => {
 /** Listens on the session. */
 export const openChangeNotices = async (
   client: Client,
-  { onChange, seat, seats }: ChangeNoticesOptions
+  { onChange, onNodes, seat, seats }: ChangeNoticesOptions
 ): Promise<ChangeNotices> => {
   let number = 0
   /** Who answers a notice that not all nodes have answered, by its number. */
@@ -60,6 +68,7 @@ export const openChangeNotices = async (
     client.query("SELECT pg_notify($1, $2)", [channel, words.join(" ")]).catch(() => undefined)
 
   client.on("notification", ({ channel, payload = "" }) => {
+    if (channel === nodesChannel) return onNodes()
     const [sender = "", of = "", ...rest] = payload.split(" ")
     if (channel === dropped && sender === seat) return open.get(Number(of))?.(rest[0] ?? "")
     if (channel !== changed || sender === seat) return
@@ -87,7 +96,7 @@ export const openChangeNotices = async (
     isSending = false
   }
 
-  await client.query(`LISTEN ${changed}; LISTEN ${dropped}`)
+  await client.query(`LISTEN ${changed}; LISTEN ${dropped}; LISTEN ${nodesChannel}`)
   return {
     tell: (organisation) => {
       const last = waiting.at(-1)

@@ -5,7 +5,7 @@
 import { RunnerAddress, RunnerHealth, Runners, RunnerServer, ShardId, Sharding, ShardingConfig } from "@effect/cluster"
 import { SocketServer } from "@effect/platform"
 import { RpcSerialization, RpcServer } from "@effect/rpc"
-import { Effect, HashRing, Layer, Option, Redacted } from "effect"
+import { Effect, FiberRef, Layer, Option, Redacted, Runtime, Schedule } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
@@ -14,12 +14,14 @@ import { OperatorError } from "../process/OperatorError.js"
 import type { NodeSettings } from "../configuration/Config.js"
 import { clusterKeys } from "./ClusterSecret.js"
 import { frames } from "./Frames.js"
-import { holdsShards, type NodeRow, servesRequests, shardCount } from "./NodeRow.js"
+import { holdsShards, servesRequests, shardCount } from "../postgres/database/NodeRow.js"
 import { make as makeMembership, Membership } from "./Membership.js"
-import { layer as runnerStorage, Leaving, runnersAmong, shardGroup, shardWeight } from "./ShardLocks.js"
+import { Gaining, layer as runnerStorage, Leaving, shardGroup, shardWeight } from "./ShardLocks.js"
 import { make as makeNodeStarts, makeReceiver } from "./NodeStarts.js"
 import { clients, protocol, serve } from "./NodeTransport.js"
-import { onSeat } from "./Seat.js"
+import type { NodeFacts } from "./Seat.js"
+import { makeShardOwners, nameOf } from "./ShardOwners.js"
+import { SlicedScheduler } from "./SlicedScheduler.js"
 import { noStorage, withFewServices } from "./SingleNode.js"
 
 /** Short intervals, so that shards move within a second: the library's defaults take half a minute. */
@@ -32,8 +34,10 @@ const settings = (
   runnerShardWeight: shardWeight,
   shardsPerGroup: shardCount,
   simulateRemoteSerialization: !inPlace,
-  refreshAssignmentsInterval: "200 millis",
-  shardLockRefreshInterval: "500 millis",
+  // Beside it, reading the nodes waits for news of them (`ShardLocks.ts`).
+  refreshAssignmentsInterval: "10 millis",
+  // Also how long the library waits for shards that it is to take.
+  shardLockRefreshInterval: "1 second",
   shardLockExpiration: "5 seconds",
   // Sharding looks for shards to acquire after this time.
   entityMessagePollInterval: "500 millis",
@@ -43,8 +47,11 @@ const settings = (
   sendRetryInterval: "50 millis"
 })
 
-/** Sharding, ownership and membership of a node with these settings. `build`: of the program. */
-export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: string) =>
+/** What the other nodes have to know of this one's program. */
+export type ProgramFacts = Pick<NodeFacts, "build" | "release" | "engines">
+
+/** Sharding, ownership and membership of a node with these settings. */
+export const layer = (node: NodeSettings, owner: Redacted.Redacted, program: ProgramFacts) =>
   Layer.unwrapScoped(
     Effect.gen(function* () {
       const identifiers = yield* Identifiers
@@ -59,7 +66,7 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
         facts: {
           role: node.role,
           address: isRunner ? `${node.host}:${port}` : null,
-          build,
+          ...program,
           secrets: keys.map(({ proof }) => proof)
         },
         nextId: () => identifiers.next("node"),
@@ -82,7 +89,8 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
         Layer.provideMerge(runnerStorage),
         Layer.provideMerge(
           ShardingConfig.layer(settings(isRunner ? Option.some(address) : Option.none(), yield* InPlace))
-        )
+        ),
+        Layer.locally(FiberRef.currentScheduler, new SlicedScheduler())
       )
       // A node without shards only sends messages.
       const sharding =
@@ -104,11 +112,15 @@ export const layer = (node: NodeSettings, owner: Redacted.Redacted, build: strin
               Layer.provideMerge(runners)
             )
       return Layer.provideMerge(ownership(isRunner), sharding).pipe(
-        Layer.provide(Layer.sync(Leaving, () => new Set())),
+        Layer.provide([Layer.sync(Leaving, () => new Set()), Layer.sync(Gaining, () => new Set())]),
         Layer.provideMerge(seat)
       )
     })
   )
+
+/** Between two looks whether the library counts shards as this node's, and how long it is looked. */
+const gainPause = "5 millis"
+const gainPatience = "1 second"
 
 const ownership = (isRunner: boolean) =>
   Layer.effect(
@@ -117,6 +129,8 @@ const ownership = (isRunner: boolean) =>
       const sharding = yield* Sharding.Sharding
       const membership = yield* Membership
       const leaving = yield* Leaving
+      const gaining = yield* Gaining
+      const runFork = Runtime.runFork(yield* Effect.runtime<never>())
       const { shardsPerGroup } = yield* ShardingConfig.ShardingConfig
       const ids = Array.from({ length: shardsPerGroup }, (_, i) => ShardId.make(shardGroup, i + 1))
       // Ids of entities are branded strings of the library.
@@ -131,15 +145,7 @@ const ownership = (isRunner: boolean) =>
           membership.seat()?.shards.has(shard) === true
         )
       }
-      let known: { readonly key: string; readonly owners: ReadonlyArray<RunnerAddress.RunnerAddress> } | undefined
-      /** As the library assigns shards, which does not tell. */
-      const ownerOf = (shard: number): string | null => {
-        const members = membership.members()
-        const key = members.map(({ address, isLeaving }) => `${address} ${isLeaving}`).join()
-        if (known?.key !== key) known = { key, owners: ownersAmong(members, shardsPerGroup) }
-        const owner = known.owners[shard - 1]
-        return owner === undefined ? null : nameOf(owner)
-      }
+      const owners = makeShardOwners(membership, shardsPerGroup)
       return Ownership.of({
         shardOf,
         owns,
@@ -150,13 +156,27 @@ const ownership = (isRunner: boolean) =>
             Effect.sync(() => void leaving.add(stop)),
             () => Effect.sync(() => void leaving.delete(stop))
           ),
-        leave: Effect.gen(function* () {
-          const seat = membership.seat()
-          if (seat !== undefined) yield* Effect.ignore(onSeat(seat.announceLeaving))
-        }),
+        onGain: (told) => {
+          // The library counts them as its own soon after it was given them.
+          const tell = (shards: ReadonlyArray<ShardId.ShardId>) =>
+            void runFork(
+              Effect.sync(() => shards.every((shard) => sharding.hasShardId(shard))).pipe(
+                Effect.repeat({ until: (isOwner) => isOwner, schedule: Schedule.spaced(gainPause) }),
+                Effect.timeoutOption(gainPatience),
+                Effect.zipRight(Effect.sync(told))
+              )
+            )
+          return Effect.acquireRelease(
+            Effect.sync(() => void gaining.add(tell)),
+            () => Effect.sync(() => void gaining.delete(tell))
+          )
+        },
+        join: membership.join,
+        leave: membership.leave,
         heldSince: (shard) => membership.seat()?.shards.get(shard) ?? Date.now(),
         isRunner,
-        ownerOf,
+        ownerOf: owners.ownerOf,
+        isMoving: owners.isMoving,
         // A node without a seat gets none that was ever taken: its first commits are refused.
         seat: () => membership.seat()?.id ?? "",
         isAlone: false,
@@ -165,11 +185,3 @@ const ownership = (isRunner: boolean) =>
       })
     })
   )
-
-const nameOf = ({ host, port }: RunnerAddress.RunnerAddress): string => `${host}:${port}`
-
-/** The owner of each shard, in their order. */
-const ownersAmong = (members: ReadonlyArray<NodeRow>, shards: number): ReadonlyArray<RunnerAddress.RunnerAddress> => {
-  const addresses = runnersAmong(members).flatMap(([{ address }, isHealthy]) => (isHealthy ? [address] : []))
-  return HashRing.getShards(HashRing.addMany(HashRing.make<RunnerAddress.RunnerAddress>(), addresses), shards) ?? []
-}

@@ -2,24 +2,21 @@
 import { Clock, Effect, Layer, Schema } from "effect"
 import { type ClusterReading, ClusterReads } from "../../actors/ports/run/ClusterReads.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
-import { countedRuns, NodeRole, type NodeCondition } from "../../domain/run/ClusterView.js"
+import { countedRuns, type NodeCondition } from "../../domain/run/ClusterView.js"
 import { databaseUnavailable } from "../postgres/database/DatabaseUnavailable.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import type { Sql } from "../postgres/database/Sql.js"
 import { rowDecoder } from "../postgres/record/Table.js"
-import { heldMillis, lockClasses, shardCount } from "./NodeRow.js"
+import { serviceRelease } from "../../domain/run/ServiceRelease.js"
+import { heldMillis, lockClasses, NodeRow, shardCount } from "../postgres/database/NodeRow.js"
 
 const NodeStatus = Schema.Struct({
-  id: Schema.String,
-  number: Schema.Int,
-  role: NodeRole,
-  address: Schema.NullOr(Schema.String),
-  build: Schema.String,
-  isLeaving: Schema.Boolean,
+  ...NodeRow.pick("id", "number", "role", "address", "build", "release", "isLeaving", "silentMillis", "isConnected")
+    .fields,
+  isStarting: Schema.Boolean,
+  engines: Schema.NullOr(Schema.Array(Schema.String)),
   /** Unix milliseconds. */
   since: Schema.Number,
-  silentMillis: Schema.Number,
-  isConnected: Schema.Boolean,
   shards: Schema.Int,
   runs: Schema.Int
 })
@@ -31,7 +28,9 @@ const ClusterRow = {
   heldShards: Schema.Int,
   unfinished: Schema.Int,
   oldestUnfinishedAt: Schema.NullOr(Schema.String),
-  lagMillis: Schema.Number
+  lagMillis: Schema.Number,
+  begun: Schema.Array(Schema.Struct({ engine: Schema.String, runs: Schema.Int })),
+  confirmed: Schema.Int
 }
 
 const decodeCluster = rowDecoder("nodes", ClusterRow)
@@ -47,10 +46,10 @@ const clusterSql = `
       AND classid::bigint IN (${lockClasses.node}, ${lockClasses.shard})
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   ), open AS MATERIALIZED (
-    SELECT shard, status, created_at FROM runs WHERE org >= $1 AND org <= $1 ORDER BY org DESC, id LIMIT ${countedRuns}
+    SELECT shard, status, created_at, engine FROM runs WHERE org >= $1 AND org <= $1 ORDER BY org DESC, id LIMIT ${countedRuns}
   ), loads AS (SELECT shard, count(*) AS n FROM open GROUP BY shard
   ), found AS (
-    SELECT n.id, n.number, n.role, n.address, n.build, n.leaving AS "isLeaving",
+    SELECT n.id, n.number, n.role, n.address, n.build, n.release, n.engines, n.leaving AS "isLeaving", n.starting AS "isStarting",
       extract(epoch FROM n.started_at)::float8 * 1000 AS since,
       greatest(0, extract(epoch FROM now() - n.heartbeat_at)::float8 * 1000) AS "silentMillis",
       l.pid IS NOT NULL AS "isConnected", count(s.object)::int AS shards, COALESCE(sum(c.n), 0)::int AS runs
@@ -62,14 +61,24 @@ const clusterSql = `
     (SELECT count(*)::int FROM locks WHERE class = ${lockClasses.shard}) AS "heldShards",
     count(*)::int AS unfinished, min(created_at) AS "oldestUnfinishedAt",
     greatest(0, COALESCE(extract(epoch FROM now() - min(created_at) FILTER (WHERE status = 'pending')), 0))::float8 * 1000
-      AS "lagMillis"
+      AS "lagMillis",
+    (SELECT COALESCE(json_agg(e), '[]') FROM (SELECT engine, count(*)::int AS runs FROM open GROUP BY engine) e) AS begun,
+    (SELECT s.confirmed FROM service_release s) AS confirmed
   FROM open`
 
 /** Leaves no other plan than that index, whose cost `countedRuns` bounds. */
 const planSql = `SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_bitmapscan', 'enable_sort',
   'enable_incremental_sort', 'jit']) AS name`
 
-const noCluster = { nodes: [], heldShards: 0, unfinished: 0, oldestUnfinishedAt: null, lagMillis: 0 }
+const noCluster = {
+  nodes: [],
+  heldShards: 0,
+  unfinished: 0,
+  oldestUnfinishedAt: null,
+  lagMillis: 0,
+  begun: [],
+  confirmed: serviceRelease
+}
 
 /** Reads the cluster, with the runs of the organisation; of an empty id none. At a bounded cost: locks are in memory. */
 export const readCluster = (sql: Sql, organisation: string) =>
@@ -78,8 +87,11 @@ export const readCluster = (sql: Sql, organisation: string) =>
     .pipe(Effect.map(([row]) => (row === undefined ? noCluster : decodeCluster(row))))
 
 /** A node is silent once it no longer counts on its seat itself. */
-export const stateOf = ({ isConnected, isLeaving, silentMillis }: NodeStatus): NodeCondition =>
-  !isConnected || silentMillis > heldMillis ? "silent" : isLeaving ? "leaving" : "alive"
+export const stateOf = ({ isConnected, isLeaving, isStarting, silentMillis }: NodeStatus): NodeCondition => {
+  if (!isConnected || silentMillis > heldMillis) return "silent"
+  if (isStarting) return "starting"
+  return isLeaving ? "leaving" : "alive"
+}
 
 /** Seconds to one decimal. */
 export const secondsOf = (millis: number): number => Math.round(millis / 100) / 10
@@ -88,7 +100,7 @@ export const secondsOf = (millis: number): number => Math.round(millis / 100) / 
 export const shortBuild = (build: string): string => build.slice(0, 8)
 
 const viewOf = (node: NodeStatus): ClusterReading["nodes"][number] => {
-  const { build, id, number, role, runs, shards, silentMillis, since } = node
+  const { build, engines, id, number, release, role, runs, shards, silentMillis, since } = node
   const state = stateOf(node)
   return {
     id,
@@ -100,8 +112,16 @@ const viewOf = (node: NodeStatus): ClusterReading["nodes"][number] => {
     since: new Date(since).toISOString(),
     secondsSinceHeartbeat: secondsOf(silentMillis),
     shards,
-    runs
+    runs,
+    release,
+    engines
   }
+}
+
+/** The newest release of the nodes, and whether it is confirmed. */
+export const releaseOf = (nodes: ReadonlyArray<Pick<NodeStatus, "release">>, confirmed: number) => {
+  const newest = Math.max(0, ...nodes.map(({ release }) => release))
+  return { newest, confirmed, isConfirmed: newest <= confirmed }
 }
 
 /** The id of a service that is no node of a cluster. */
@@ -124,7 +144,10 @@ export const layer = (build: () => string) =>
           role: "all",
           address: null,
           build,
+          release: serviceRelease,
+          engines: null,
           isLeaving: false,
+          isStarting: false,
           since: startedAt,
           silentMillis: 0,
           isConnected: true,
@@ -135,9 +158,12 @@ export const layer = (build: () => string) =>
       return ClusterReads.of({
         read: Effect.fn("ClusterReads.read")(function* (organisation) {
           const found = yield* Effect.mapError(readCluster(sql, organisation), databaseUnavailable)
-          const { heldShards, lagMillis, nodes, oldestUnfinishedAt, unfinished } = found
+          const { begun, confirmed, heldShards, lagMillis, oldestUnfinishedAt, unfinished } = found
+          const nodes = isAlone ? [yield* only(unfinished)] : found.nodes
           return {
-            nodes: (isAlone ? [yield* only(unfinished)] : nodes).map(viewOf),
+            nodes: nodes.map(viewOf),
+            release: releaseOf(nodes, confirmed),
+            begun,
             shards: { total: shardCount, unowned: isAlone ? 0 : Math.max(0, shardCount - heldShards) },
             unfinished,
             oldestUnfinishedAt,

@@ -8,12 +8,16 @@ import { Client, DatabaseError } from "pg"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
 import { socketOf } from "../postgres/database/AnswerLimit.js"
+import { isOfProcess, ownSessions } from "../postgres/database/OwnSessions.js"
 import { withServerSettings } from "../postgres/database/Pools.js"
 import { holderSql, lockKey as databaseLock, nodeSession, refusalOf } from "../postgres/database/DatabaseLock.js"
 import type { NodeRole } from "../../domain/run/ClusterView.js"
-import { type ChangeNoticesOptions, openChangeNotices } from "./ChangeNotices.js"
+import { type ReleaseRecord, startRefusal } from "../../domain/run/ServiceRelease.js"
+import { type ChangeNoticesOptions, nodesChannel, openChangeNotices, tellNodes } from "./ChangeNotices.js"
 import { canTalk } from "./ClusterSecret.js"
-import { decodeNode, isGone, lockClasses, type NodeRow, membersSql } from "./NodeRow.js"
+import { type CommitNotices, type CommitNoticesOptions, openCommitNotices } from "./CommitNotices.js"
+import { decodeNode, isGone, lockClasses, nameOf, type NodeRow, membersSql } from "../postgres/database/NodeRow.js"
+import { decodeRecord, liveServiceOf, recordSql } from "../postgres/database/ReleaseRows.js"
 
 /** What the other nodes know of this one. */
 export interface NodeFacts {
@@ -21,16 +25,24 @@ export interface NodeFacts {
   /** `null`: it gets no messages. */
   readonly address: string | null
   readonly build: string
+  /** The number of its service release. */
+  readonly release: number
+  /** The sandbox engines of its build, the current one first. */
+  readonly engines: ReadonlyArray<string>
   /** Proofs of its secrets, the one that it uses first. */
   readonly secrets: ReadonlyArray<string>
+  /** It gets no shards yet. */
+  readonly isStarting: boolean
 }
 
 /** How long a statement of the session may take: the seat is as good as lost meanwhile. */
 const statementMillis = 2_500
 /** How long a session may take to end in order. */
 const endMillis = 1_000
+/** How long a node that is taking its seat may send nothing: others wait for it. One that is cut off keeps them out no longer. */
+const silentMillis = 5_000
 
-export interface Seat {
+export interface Seat extends CommitNotices {
   readonly id: string
   readonly number: number
   /** The shards whose locks the session holds, with the time of the lock in Unix milliseconds. */
@@ -48,6 +60,8 @@ export interface Seat {
   readonly remove: (member: NodeRow) => Promise<{ readonly process: string; readonly isRemoved: boolean } | undefined>
   /** Ends sessions of this login by the process that opened them. */
   readonly endSessions: (process: string) => Promise<void>
+  /** Says that this node is ready for its part of the shards. The seat is lost if it fails. */
+  readonly announceReady: () => Promise<void>
   /** Says that this node gives its shards to the others. */
   readonly announceLeaving: () => Promise<void>
   /** Tells the other nodes that records of the organisation have changed; see `ChangeNotices`. */
@@ -56,14 +70,17 @@ export interface Seat {
   readonly leave: () => Promise<void>
 }
 
+/** Postgres ends the transaction of a node that is gone, also if nothing tells it so: while it waits, and where it would go on. */
+const beginSeatSql = `BEGIN; SET LOCAL lock_timeout = ${statementMillis};
+  SET LOCAL idle_in_transaction_session_timeout = ${silentMillis}`
+
 const beatSql = `
   WITH beat AS (UPDATE nodes SET heartbeat_at = clock_timestamp() WHERE id = $1)
   ${membersSql}`
 
 /** Ends the sessions that a process opened with the login of who runs it. */
 export const endSessionsSql = `
-  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE usename = current_user AND pid <> pg_backend_pid() AND right(application_name, length($1) + 1) = ' ' || $1`
+  SELECT pg_terminate_backend(pid) FROM ${ownSessions} WHERE pid <> pg_backend_pid() AND ${isOfProcess}`
 
 /**
  * Does not wait for a transaction of the gone node that holds its row: this node's own beats would wait as well. That
@@ -71,13 +88,13 @@ export const endSessionsSql = `
  */
 const removeSql = `
   WITH free AS (SELECT id FROM nodes WHERE id = $1 FOR UPDATE NOWAIT)
-  DELETE FROM nodes USING free WHERE nodes.id = free.id`
+  DELETE FROM nodes USING free WHERE nodes.id = free.id RETURNING ${tellNodes}`
 
 /** Whether a statement found a row that another transaction has locked (lock_not_available). */
 const isHeld = (cause: unknown): boolean => cause instanceof DatabaseError && cause.code === "55P03"
 
 /** What a seat hears, and asks. */
-export interface SeatEvents extends Omit<ChangeNoticesOptions, "seat"> {
+export interface SeatEvents extends Omit<ChangeNoticesOptions & CommitNoticesOptions, "seat"> {
   /** Called once when the session ends by itself. */
   readonly onEnd: (reason: string) => void
 }
@@ -125,31 +142,6 @@ const endSession = async (client: Client, last: Promise<unknown> = Promise.resol
   socketOf(client)?.destroy()
 }
 
-/** Fails if nodes of another build run on the database, which must not be migrated under them. */
-export const refuseOtherBuild = async (url: string, build: string): Promise<void> => {
-  const client = new Client({ connectionString: withServerSettings(url), connectionTimeoutMillis: 5_000 })
-  // Its statement fails as well.
-  client.on("error", () => undefined)
-  await client.connect()
-  try {
-    const { rows } = await client.query<{ ok: boolean }>("SELECT pg_catalog.to_regclass('nodes') IS NOT NULL AS ok")
-    if (rows[0]?.ok !== true) return
-    const refusal = otherBuild(build, (await client.query(membersSql)).rows.map(decodeNode))
-    if (refusal !== undefined) throw refusal
-  } finally {
-    await client.end()
-  }
-}
-
-const otherBuild = (build: string, nodes: ReadonlyArray<NodeRow>): OperatorError | undefined => {
-  const other = nodes.find((node) => node.build !== build && !isGone(node))
-  return other === undefined
-    ? undefined
-    : new OperatorError({
-        message: `A node of another build runs on this database (${nameOf(other)}). All nodes of a cluster are of one build: stop it first, or start the same build.`
-      })
-}
-
 /** What a seat hears and asks, and how it ends: `close` in order, `orEnd` when a statement on locks fails. */
 interface SeatHooks extends SeatEvents {
   readonly close: () => void
@@ -160,21 +152,24 @@ const seat = async (
   client: Client,
   id: string,
   facts: NodeFacts,
-  { close, onChange, orEnd, seats }: SeatHooks
+  { close, onChange, onCommits, onNodes, orEnd, seats }: SeatHooks
 ): Promise<Seat> => {
   const shared = await client.query<{ ok: boolean }>("SELECT pg_try_advisory_lock_shared($1) AS ok", [databaseLock])
   if (shared.rows[0]?.ok !== true) {
     const { rows } = await client.query(holderSql)
     throw refusalOf(rows[0], "It is alone: stop it first, and start it with --role as well.")
   }
-  const refusal = foreignTo(facts, (await client.query(membersSql)).rows.map(decodeNode))
+  // One after the other: two nodes that start, and the confirmation of a release, see each other.
+  await client.query(beginSeatSql)
+  const [record] = (await client.query(`${recordSql} FOR UPDATE`)).rows.map(decodeRecord)
+  const refusal = foreignTo(facts, (await client.query(membersSql)).rows.map(decodeNode), record)
   if (refusal !== undefined) throw refusal
   const { rows } = await client.query<{ number: number }>(
     "SELECT n.number, pg_advisory_lock($1, n.number) FROM (SELECT nextval('node_numbers')::integer AS number) n",
     [lockClasses.node]
   )
   const number = rows[0]?.number ?? 0
-  const { address, build, role, secrets } = facts
+  const { address, build, engines, isStarting, release, role, secrets } = facts
   // A former session of this process that the server still has would keep its locks.
   await client.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()",
@@ -183,10 +178,13 @@ const seat = async (
   // A former process at this address is gone: this one listens on it.
   await client.query("DELETE FROM nodes WHERE address = $1", [address])
   await client.query(
-    `INSERT INTO nodes (id, number, role, address, build, secrets, process) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, number, role, address, build, secrets, processName]
+    `INSERT INTO nodes (id, number, role, address, build, release, engines, secrets, process, starting, leaving)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) RETURNING ${tellNodes}`,
+    [id, number, role, address, build, release, engines, secrets, processName, isStarting]
   )
-  const notices = await openChangeNotices(client, { seat: id, onChange, seats })
+  await client.query("COMMIT")
+  const notices = await openChangeNotices(client, { seat: id, onChange, onNodes, seats })
+  const commits = await openCommitNotices(client, nodesChannel, { seat: id, onCommits })
   const shards = new Map<number, number>()
   let last = Promise.resolve()
   /** Changes the locks after the change before, whose outcome it depends on. */
@@ -233,20 +231,31 @@ const seat = async (
       return { process: now.process, isRemoved }
     },
     tellChange: notices.tell,
+    ...commits,
     endSessions: async (process) => void (await client.query(endSessionsSql, [process])),
-    announceLeaving: async () => void (await client.query("UPDATE nodes SET leaving = true WHERE id = $1", [id])),
+    announceReady: async () =>
+      void (await orEnd(
+        client.query(`UPDATE nodes SET starting = false, leaving = false WHERE id = $1 RETURNING ${tellNodes}`, [id])
+      )),
+    announceLeaving: async () =>
+      void (await client.query(`UPDATE nodes SET leaving = true WHERE id = $1 RETURNING ${tellNodes}`, [id])),
     leave: async () => {
       close()
-      await endSession(client, client.query("DELETE FROM nodes WHERE id = $1", [id]))
+      await endSession(client, client.query(`DELETE FROM nodes WHERE id = $1 RETURNING ${tellNodes}`, [id]))
     }
   }
 }
 
 /** Why a node with these facts cannot be one of the nodes that are there; `undefined` if it can. */
-const foreignTo = (facts: NodeFacts, members: ReadonlyArray<NodeRow>): OperatorError | undefined => {
+const foreignTo = (
+  facts: NodeFacts,
+  members: ReadonlyArray<NodeRow>,
+  record: ReleaseRecord | undefined
+): OperatorError | undefined => {
   const present = members.filter((member) => !isGone(member) && member.process !== processName)
-  const other = otherBuild(facts.build, present)
-  if (other !== undefined) return other
+  const program = { ...facts, engines: facts.role === "api" ? null : facts.engines }
+  const message = startRefusal(program, present.map(liveServiceOf), record)
+  if (message !== undefined) return new OperatorError({ message })
   const stranger = present.find(({ secrets }) => !canTalk(secrets, facts.secrets))
   if (stranger !== undefined)
     return new OperatorError({
@@ -259,8 +268,6 @@ const foreignTo = (facts: NodeFacts, members: ReadonlyArray<NodeRow>): OperatorE
         message: `A node with the address ${twin.address} runs already. Set SVC_NODE_ADDRESS to another one.`
       })
 }
-
-const nameOf = ({ address, role }: NodeRow): string => (address === null ? role : `${role} at ${address}`)
 
 /** The failure of a promise of the seat: an `OperatorError`, or why it is lost. */
 export const seatFailure = (cause: unknown): OperatorError | SeatLost =>

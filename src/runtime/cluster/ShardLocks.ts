@@ -3,9 +3,10 @@
  * fails here ends the seat, and the node takes its shards again with the next one; so nothing fails towards the library.
  */
 import { MachineId, Runner, RunnerAddress, RunnerStorage, type ShardId } from "@effect/cluster"
-import { Context, Deferred, Effect, Layer } from "effect"
+import { Context, Deferred, Effect, Layer, Option } from "effect"
+import { setTimeout } from "node:timers/promises"
 import { Membership } from "./Membership.js"
-import { holdsShards, type NodeRow } from "./NodeRow.js"
+import { holdsShards, type NodeRow } from "../postgres/database/NodeRow.js"
 import { onSeat, type Seat } from "./Seat.js"
 
 export const shardGroup = "default"
@@ -21,10 +22,24 @@ export class Leaving extends Context.Tag("svc/cluster/Leaving")<
   Set<(shards: ReadonlySet<number>) => Effect.Effect<void>>
 >() {}
 
+/** The functions to call with shards that this node has got, once the library knows of them (`Ownership.onGain`). */
+export class Gaining extends Context.Tag("svc/cluster/Gaining")<
+  Gaining,
+  Set<(shards: ReadonlyArray<ShardId.ShardId>) => void>
+>() {}
+
 interface Batch {
   readonly shards: Set<number>
   readonly done: Deferred.Deferred<void>
 }
+
+/**
+ * How long, in milliseconds, to wait for shards that others hold: less than the library waits, and less after others have
+ * come, which wait as well. And the pause between two tries.
+ */
+const patience = { whole: 900, afterOthers: 400, pause: 25 } as const
+/** How long the library may wait for news of the nodes. */
+const lookInterval = "200 millis"
 
 /** How long what runs on shards may take to stop before they are given up all the same: writes are fenced. */
 const stopLimit = "1 second"
@@ -38,15 +53,16 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const membership = yield* Membership
     const leaving = yield* Leaving
+    const gaining = yield* Gaining
     const held = (shards: Iterable<ShardId.ShardId>) => {
       const seat = membership.seat()
       return [...shards].filter(({ id }) => seat?.shards.has(id) === true)
     }
-    /** A change that fails ends the seat, and with it the locks. */
+    /** Whether it was changed. A change that fails ends the seat, and with it the locks. */
     const change = (what: (seat: Seat) => Promise<void>) =>
       Effect.suspend(() => {
         const seat = membership.seat()
-        return seat === undefined ? Effect.void : Effect.ignore(onSeat(() => what(seat)))
+        return seat === undefined ? Effect.succeed(false) : Effect.isSuccess(onSeat(() => what(seat)))
       })
     const giveUp = (shards: ReadonlySet<number>) =>
       Effect.forEach(
@@ -56,7 +72,7 @@ export const layer = Layer.effect(
           concurrency: "unbounded",
           discard: true
         }
-      ).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))))
+      ).pipe(Effect.zipRight(change((seat) => seat.unlock([...shards]))), Effect.asVoid)
     /** The shards that the library gives up in one turn are given up together. */
     let batch: Batch | undefined
     const release = Effect.fnUntraced(function* (shard: number) {
@@ -83,24 +99,59 @@ export const layer = Layer.effect(
       forgotten = new Set(unknown)
       return given.length === 0 ? Effect.void : change((seat) => seat.unlock(given))
     }
+    /**
+     * Waits for a moment for those that their holders are about to give up: after each answer the library waits for a
+     * second before it asks again.
+     */
     const lock = (wanted: ReadonlyArray<ShardId.ShardId>) =>
       change(async (seat) => {
         acquiring++
         try {
-          await seat.lock(wanted.map(({ id }) => id))
+          const until = performance.now() + patience.whole
+          const countMissing = () => wanted.filter(({ id }) => !seat.shards.has(id)).length
+          let missing = wanted.length
+          let quietUntil = until
+          for (;;) {
+            await seat.lock(wanted.map(({ id }) => id))
+            const left = countMissing()
+            if (left < missing) quietUntil = Math.min(until, performance.now() + patience.afterOthers)
+            if (left === 0 || performance.now() > quietUntil || membership.seat() !== seat) return
+            missing = left
+            await setTimeout(patience.pause)
+          }
         } finally {
           acquiring--
         }
       })
 
+    /** The number of the nodes that the library knows. */
+    let known = 0
+    const awaitChange = Effect.map(
+      Effect.timeoutOption(
+        Effect.suspend(() => membership.changedSince(known)),
+        lookInterval
+      ),
+      (changed) => {
+        known = Option.getOrElse(changed, () => known)
+      }
+    )
+
     return RunnerStorage.RunnerStorage.of({
       register: () => Effect.map(membership.awaitSeat, ({ number }) => MachineId.make(number % machineIds)),
       unregister: () => Effect.void,
-      getRunners: Effect.map(membership.awaitSeat, () => runnersAmong(membership.members())),
+      getRunners: membership.awaitSeat.pipe(
+        Effect.zipRight(awaitChange),
+        Effect.map(() => runnersAmong(membership.members()))
+      ),
       setRunnerHealth: () => Effect.void,
       acquire: (_, shards) => {
         const wanted = [...shards]
-        return Effect.map(lock(wanted), () => held(wanted))
+        return Effect.flatMap(lock(wanted), (isChanged) => {
+          const locked = held(wanted)
+          if (locked.length > 0) for (const tell of gaining) tell(locked)
+          // Without an answer the library asks again at once.
+          return isChanged && locked.length === 0 ? Effect.never : Effect.succeed(locked)
+        })
       },
       refresh: (_, shards) => {
         const known = [...shards]

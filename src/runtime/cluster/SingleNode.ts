@@ -6,7 +6,7 @@ import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, Shardin
 import { Context, Effect, Layer, Scope } from "effect"
 import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
-import { shardCount } from "./NodeRow.js"
+import { shardCount } from "../postgres/database/NodeRow.js"
 import * as NodeStarts from "./NodeStarts.js"
 
 const shardGroup = "default"
@@ -81,9 +81,12 @@ const ownership = Layer.effect(
       owns: () => true,
       heldSince: () => 0,
       ownerOf: () => null,
+      isMoving: () => false,
       isRunner: true,
       ownedShards: () => all,
       onLeave: () => Effect.void,
+      onGain: () => Effect.void,
+      join: Effect.void,
       leave: Effect.void,
       seat: () => null,
       nodes: () => 1,

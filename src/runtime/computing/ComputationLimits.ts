@@ -21,6 +21,8 @@ export const computationLimits = {
     writeFlowFile: 3_000,
     resumeFlow: 3_000,
     compareFlows: 3_000,
+    traceMap: 2_000,
+    mapLosses: 3_000,
     drawDiagram: 3_000,
     diffLines: 2_000
   },

@@ -74,12 +74,15 @@ export const readConfig = Effect.fn("Config.read")(function* (env: Readonly<Reco
       variable: name,
       ...(meant === undefined ? {} : { didYouMean: meant })
     })
+  const set = renamed(env)
   const found = yield* Effect.either(
-    Effect.withConfigProvider(variables, ConfigProvider.fromMap(new Map(Object.entries(renamed(env)))))
+    Effect.withConfigProvider(variables, ConfigProvider.fromMap(new Map(Object.entries(set))))
   )
-  const problems = Either.isLeft(found)
-    ? sentences(found.left)
-    : [...missing(found.right), ...oidcProblems(found.right)]
+  const problems = [
+    ...(Either.isLeft(found) ? sentences(found.left) : []),
+    ...missing((name) => set[name] ?? ""),
+    ...oidcProblems((name) => set[name] ?? "")
+  ]
   if (Either.isLeft(found) || problems.length > 0) {
     return yield* new OperatorError({
       message: ["svc cannot start with this configuration:", ...problems.map((line) => `  ${line}`)].join("\n")
@@ -183,49 +186,43 @@ const variables = Config.all({
 
 // --- Checks over several variables ---
 
-type Variables = Config.Config.Success<typeof variables>
-
-const missing = (found: Variables): ReadonlyArray<string> => {
-  const own = [found.ownerUrl, found.writerUrl, found.appUrl, found.auditUrl]
-  const external = Option.isSome(found.databaseUrl) || own.some(Option.isSome)
-  const ofNode = Option.match(found.role, {
-    onNone: () => [],
-    onSome: (role) => [
-      ...(external
-        ? []
-        : [
-            `SVC_DATABASE_URL is missing: the nodes of a cluster share a Postgres, and this one is to be a node (${role}).`
-          ]),
-      ...(Option.isSome(found.clusterSecret)
-        ? []
-        : ["SVC_CLUSTER_SECRET is missing: give all nodes the same. `openssl rand -hex 32` makes one."])
-    ]
-  })
+/** What is missing beside what is set, whether that is valid or not. `textOf`: of a variable; empty if it is not set. */
+const missing = (textOf: (name: string) => string): ReadonlyArray<string> => {
+  const isSet = ({ name }: { readonly name: string }) => textOf(name) !== ""
+  const { appUrl, auditUrl, clusterSecret, databaseUrl, keyPepper, keysDir, masterKeys, ownerUrl, writerUrl } =
+    settingTable
+  const own = [ownerUrl, writerUrl, appUrl, auditUrl]
+  const external = isSet(databaseUrl) || own.some(isSet)
+  const role = textOf(settingTable.role.name)
+  const ofNode =
+    role === ""
+      ? []
+      : [
+          ...(external
+            ? []
+            : [
+                `SVC_DATABASE_URL is missing: the nodes of a cluster share a Postgres, and this one is to be a node (${role}).`
+              ]),
+          ...(isSet(clusterSecret)
+            ? []
+            : ["SVC_CLUSTER_SECRET is missing: give all nodes the same. `openssl rand -hex 32` makes one."]),
+          ...(isSet(settingTable.nodeListen) && !isSet(settingTable.nodeAddress)
+            ? ["SVC_NODE_ADDRESS is missing: with SVC_NODE_LISTEN alone no other node knows where to reach this one."]
+            : [])
+        ]
   if (!external) return ofNode
-  const hasKeys = Option.isSome(found.keysDir)
-  const names = [
-    settingTable.ownerUrl.name,
-    settingTable.writerUrl.name,
-    settingTable.appUrl.name,
-    settingTable.auditUrl.name
-  ]
   return [
     ...ofNode,
-    ...(Option.isSome(found.databaseUrl)
+    ...(isSet(databaseUrl)
       ? []
-      : own.flatMap((url, at) =>
-          Option.isNone(url) ? [`${names[at]} is missing: set all four, or SVC_DATABASE_URL.`] : []
-        )),
-    ...(hasKeys || Option.isSome(found.masterKeys)
-      ? []
-      : [
-          "SVC_MASTER_KEYS is missing: with a Postgres of yours svc keeps no keys itself. `npm run svc -- keys new` makes one."
-        ]),
-    ...(hasKeys || Option.isSome(found.keyPepper)
-      ? []
-      : [
-          "SVC_KEY_PEPPER is missing: with a Postgres of yours svc keeps no keys itself. `npm run svc -- keys new` makes one."
-        ])
+      : own.flatMap((url) => (isSet(url) ? [] : [`${url.name} is missing: set all four, or SVC_DATABASE_URL.`]))),
+    ...[masterKeys, keyPepper].flatMap((secret) =>
+      isSet(keysDir) || isSet(secret)
+        ? []
+        : [
+            `${secret.name} is missing: with a Postgres of yours svc keeps no keys itself. \`npm run svc -- keys new\` makes one.`
+          ]
+    )
   ]
 }
 

@@ -86,17 +86,13 @@ interface OidcVariables {
   readonly oidcOnly: boolean
 }
 
-/** What is missing beside what is set. */
-export const oidcProblems = (found: OidcVariables): ReadonlyArray<string> => {
-  const needed: ReadonlyArray<readonly [name: string, isSet: boolean]> = [
-    [oidcTable.oidcIssuer.name, Option.isSome(found.oidcIssuer)],
-    [oidcTable.oidcClientId.name, Option.isSome(found.oidcClientId)],
-    [oidcTable.oidcClientSecret.name, Option.isSome(found.oidcClientSecret)]
-  ]
-  if (needed.every(([, isSet]) => !isSet) && !found.oidcOnly && found.oidcJoin.length === 0) return []
-  const names = needed.map(([name]) => name).join(", ")
-  return needed.flatMap(([name, isSet]) =>
-    isSet ? [] : [`${name} is missing: to sign in at your provider svc needs ${names}.`]
+/** What is missing beside what is set. `textOf`: of a variable; empty if it is not set. */
+export const oidcProblems = (textOf: (name: string) => string): ReadonlyArray<string> => {
+  const needed = [oidcTable.oidcIssuer.name, oidcTable.oidcClientId.name, oidcTable.oidcClientSecret.name]
+  const isOnly = textOf(oidcTable.oidcOnly.name).trim().toLowerCase() === "true"
+  if (needed.every((name) => textOf(name) === "") && !isOnly && textOf(oidcTable.oidcJoin.name) === "") return []
+  return needed.flatMap((name) =>
+    textOf(name) === "" ? [`${name} is missing: to sign in at your provider svc needs ${needed.join(", ")}.`] : []
   )
 }
 

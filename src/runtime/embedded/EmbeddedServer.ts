@@ -248,6 +248,8 @@ const smallService = {
   max_slot_wal_keep_size: "4GB",
   max_wal_size: "512MB",
   idle_in_transaction_session_timeout: "60s",
+  // The removal of a database waits for logins that never go on, and the sealing of audit trails for the removal.
+  authentication_timeout: "10s",
   tcp_keepalives_idle: 10,
   tcp_keepalives_interval: 5,
   tcp_keepalives_count: 3,

@@ -13,6 +13,9 @@ import { make as makeConsole } from "./Console.js"
 import { make as makeDocs } from "./Docs.js"
 import type { Handlers } from "./NodeServer.js"
 import { forAnyone, makePublicAnswers, type PublicAnswer, shareInFlight } from "./PublicAnswers.js"
+import { HeldBytes } from "../../actors/ports/HeldBytes.js"
+import type { Observe } from "../../http/rpc/RpcFront.js"
+import { makeRpcSockets } from "./rpc/RpcSockets.js"
 import { Surfaces } from "./Surfaces.js"
 
 export interface Front extends Handlers {
@@ -86,6 +89,14 @@ export const make = Effect.gen(function* () {
     : (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
         counted(surface, handled, (reply) => returnCallersTrace(request, reply))
 
+  const observedCall: Observe = (head, call) => observed("rpc", head, call)
+  const rpc = yield* makeRpcSockets({
+    ...surfaces.rpc,
+    call: (method, opened, payload) => surfaces.rpc.call(method, opened, payload, observedCall),
+    serveStreams: (headOf) => surfaces.rpc.serveStreams(headOf, observedCall),
+    ledger: yield* HeldBytes
+  })
+
   return {
     execute: (request, called) => observed("execution", request, surfaces.execute(request, called)),
     proxy: (request) => observed("resource", request, surfaces.proxy(request)),
@@ -98,6 +109,7 @@ export const make = Effect.gen(function* () {
               handle: (body) => observed("webhook", request, admission.handle(body))
             }
       ),
+    rpc,
     recognise: (request) =>
       !surfaces.isLinked(request)
         ? surfaces.recognise(request)

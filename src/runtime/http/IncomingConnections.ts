@@ -28,6 +28,8 @@ export class IncomingConnections {
 
   /** For the event `connection` of the server. */
   readonly onConnection = (socket: Socket): void => {
+    // A request that was put back comes a second time.
+    if (this.open.has(socket)) return
     if (this.open.size >= this.most && !this.closeOldest()) {
       this.refusedCount++
       countDropped("refused")
@@ -54,6 +56,13 @@ export class IncomingConnections {
     if (!hasBody(request)) return
     this.halfSent.add(socket)
     request.on("end", () => this.halfSent.delete(socket))
+  }
+
+  /** For a connection that has become one of another protocol: it is in use until it closes. */
+  readonly onUpgraded = (socket: Socket): void => {
+    if (!this.open.has(socket)) return
+    this.open.set(socket, 1)
+    this.idle.delete(socket)
   }
 
   /** For each request, when its response has closed. */

@@ -5,7 +5,7 @@
  */
 import { Context, Duration, Effect, FiberId, Runtime, type Scope } from "effect"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { Server as NetServer } from "node:net"
+import type { Server as NetServer } from "node:net"
 import type { Duplex } from "node:stream"
 import type { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
@@ -13,7 +13,14 @@ import { bodyBytes, headerBytes, headerDeadline, incomingConnections } from "../
 import { subscriberOf } from "../../http/auth/RefusalCounters.js"
 import { type CalledWorkflow, calledWorkflow } from "../../http/execution/CalledWorkflow.js"
 import { proxyPrefix } from "../../http/execution/Proxy.js"
-import type { IncomingRequest, RawReply, RawRequest, RecognisedCaller, RequestHead } from "../../http/Wire.js"
+import {
+  type IncomingRequest,
+  pathOf,
+  type RawReply,
+  type RawRequest,
+  type RecognisedCaller,
+  type RequestHead
+} from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
 import { isWhole, refuse, type Rest, write } from "./Answer.js"
@@ -21,6 +28,10 @@ import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receiv
 import { IncomingConnections } from "./IncomingConnections.js"
 import { IncomingBody, callerGone } from "./IncomingBody.js"
 import { inflateBody } from "./Inflate.js"
+import { rpcPath } from "../../http/rpc/RpcFront.js"
+import { answerUpgrade, type RpcSockets } from "./rpc/RpcSockets.js"
+import { endServing, stopAccepting, stopServer } from "./ServerEnd.js"
+import { asksForWebSocket, serveAsUsual } from "./Upgrade.js"
 import { EndlessReplies } from "./EndlessReplies.js"
 import { RequestGate } from "./RequestGate.js"
 import { UnreadReplies } from "./UnreadReplies.js"
@@ -39,6 +50,8 @@ export interface Handlers {
   readonly recognise: (request: RequestHead) => Effect.Effect<Recognised>
   /** The client's address; behind trusted proxies, the one that they forward. */
   readonly addressOf: (request: RequestHead) => string
+  /** The connections of the typed RPC. */
+  readonly rpc?: RpcSockets
   /** The reply to a request whose body was refused. */
   readonly refused: (failure: Failure, request: RequestHead, execution: boolean) => RawReply
 }
@@ -52,6 +65,8 @@ export interface ServerOptions {
   readonly connections?: number
   /** A bound socket, on which other processes accept, too. */
   readonly socket?: NetServer | undefined
+  /** Whether other nodes serve as well: when this one leaves, it refuses requests until a balancer sends it none. */
+  readonly hasOthers?: boolean
 }
 
 export interface RunningServer {
@@ -139,14 +154,8 @@ const turnAway = (request: IncomingMessage, response: ServerResponse, reply: Raw
 
 const stopping = new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
 
-const stop = (server: Server) =>
-  Effect.async<void>((resume) => {
-    server.close(() => resume(Effect.void))
-    server.closeAllConnections()
-  })
-
-/** How long refusals may take to be written before the server stops listening. */
-const refusing = Duration.millis(100)
+/** How long calls over connections of the typed RPC may take while another process has taken over. */
+const longestCall = Duration.seconds(60)
 
 /** Starts the server; it listens until the scope closes. */
 export const serve = (
@@ -320,6 +329,23 @@ export const serve = (
       )
     }
 
+    const { rpc } = handlers
+    const leaveRpc = (patience: Duration.Duration) => rpc?.leave(patience) ?? Effect.void
+
+    /** Opens a connection of the typed RPC; what else asks for another protocol is served as usual. */
+    const onUpgrade = (request: IncomingMessage, socket: Duplex, first: Buffer) => {
+      if (rpc === undefined || pathOf(request.url ?? "/") !== rpcPath || !asksForWebSocket(request))
+        return serveAsUsual(server, request, socket, first)
+      connections.onUpgraded(request.socket)
+      const head = headOf(request)
+      const mistake = mistakeIn(request)
+      const refused =
+        mistake === undefined ? undefined : new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
+      const failure = gate.isOpen ? refused : stopping
+      if (failure === undefined) rpc.upgrade(request, socket, first, head)
+      else answerUpgrade(socket, handlers.refused(failure, head, false))
+    }
+
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(expiry)))
 
@@ -338,9 +364,13 @@ export const serve = (
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
       onRequest(request, response, () => response.writeContinue())
     )
+    server.on("upgrade", onUpgrade)
     server.on("clientError", (error, socket) => onClientError(error, socket))
     yield* Effect.addFinalizer(() =>
-      Effect.zipRight(gate.isLeaving ? gate.settled(refusing) : Effect.void, stop(server))
+      Effect.zipRight(
+        gate.isLeaving ? endServing(server, gate, options.hasOthers === true) : Effect.void,
+        stopServer(server)
+      )
     )
     const port = yield* listen(server, options)
     return {
@@ -349,15 +379,14 @@ export const serve = (
       handOver: Effect.suspend(() => {
         gate.finish()
         endless.end()
-        // `close` of an HTTP server also closes idle connections at once, and a request may be on its way on one of them.
-        NetServer.prototype.close.call(server)
-        return connections.settled
+        stopAccepting(server)
+        return Effect.zipRight(leaveRpc(longestCall), connections.settled)
       }),
       leave: (patience) =>
         Effect.zipRight(
           Effect.zipRight(
             Effect.sync(() => endless.end()),
-            gate.leave(patience)
+            Effect.all([gate.leave(patience), leaveRpc(patience)], { concurrency: "unbounded", discard: true })
           ),
           Effect.sync(() => gate.close())
         )

@@ -18,8 +18,10 @@ export const probesOnly = (front: Front, identifiers: Identifiers["Type"]): Fron
   const refusal = (): RawReply => errorReply(misdirected, identifiers.next("req"))
   const refused = Effect.sync(refusal)
   const isProbe = ({ target }: RequestHead) => probes.has(pathOf(target))
+  // Without it a request for a connection is one like all others.
+  const { rpc: _rpc, ...others } = front
   return {
-    ...front,
+    ...others,
     execute: () => refused,
     proxy: () => refused,
     webhook: () => Effect.sync(() => ({ _tag: "Answered", reply: refusal() }) as const),

@@ -18,9 +18,17 @@ import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
 import type { Contract } from "../../http/operation/Contract.js"
 import { executeContract, flowContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
-import { sharedOperations, surfaceA, surfaceB, surfaceC, surfaceCStart } from "../../http/operations/Surfaces.js"
+import {
+  sharedOperations,
+  surfaceA,
+  surfaceAStart,
+  surfaceB,
+  surfaceC,
+  surfaceCStart
+} from "../../http/operations/Surfaces.js"
 import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
+import { make as makeRpc, type RpcFront } from "../../http/rpc/RpcFront.js"
 import { makeSurfaceRequests } from "../../http/pipeline/SurfaceRequests.js"
 import { isMeantForTenants, isSentByTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
@@ -34,6 +42,7 @@ interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "hand
   readonly limitedConnectPage: (retryAfterSeconds: number) => RawReply
   /** The reply to a request that is refused before it is read, in the form of its surface. */
   readonly refused: (failure: Failure, request: RequestHead, requestId: string) => RawReply
+  readonly rpc: RpcFront
   /** Whether the sender of this request is known by the link in its path instead of by a key. */
   readonly isLinked: (request: RequestHead) => boolean
 }
@@ -57,7 +66,13 @@ export const layer = Layer.effect(
     const invitationPageAt = yield* makeInvitationPages(signInFrame)
     const providerPageAt = yield* makeProviderPages(signInFrame)
     const mailSignInPageAt = yield* makeMailSignInPages(signInFrame)
-    const usual = yield* makeSurfaceRequests(pipeline, defaultRules, surfaceC, [...surfaceA, ...surfaceCStart])
+    const usual = yield* makeSurfaceRequests(
+      pipeline,
+      defaultRules,
+      [...surfaceA, ...surfaceC],
+      [...surfaceAStart, ...surfaceCStart]
+    )
+    const rpc = yield* makeRpc({ ...pipeline, execute, proxy })
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
     const surfaceOf = (request: RequestHead) => {
@@ -132,8 +147,9 @@ export const layer = Layer.effect(
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,
+      rpc,
       addressOf: pipeline.addressOf,
       refused: (failure, request, requestId) => surfaceOf(request).refused(failure, requestId)
     })
   })
-).pipe(Layer.provideMerge(handlersOf([...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.Default))
+).pipe(Layer.provideMerge(handlersOf([...surfaceA, ...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.Default))

@@ -32,10 +32,13 @@ export const makeCarriedEvents = () => {
     return arrived[best]?.shift()
   }
 
+  const arrivedCount = () => arrived.reduce((sum, { length }) => sum + length, 0)
+
   return {
     /** Events on their way, and events that wait for a slot. */
-    size: () => carried.size + arrived.reduce((sum, { length }) => sum + length, 0),
+    size: () => carried.size + arrivedCount(),
     carriedCount: () => carried.size,
+    arrivedCount,
     /** Adds those of other nodes too, so that none of their accounts exceeds its limit. */
     countByAccount: (underWay: ReadonlyMap<OrganisationId, number>): ReadonlyMap<OrganisationId, number> => {
       const counts = new Map(underWay)

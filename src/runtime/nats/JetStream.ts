@@ -4,7 +4,7 @@
  * decide: a message that was lost, delayed or repeated starts nothing twice. While the broker is away, nodes take events
  * from the queue directly.
  */
-import { Clock, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Array as Arr, Clock, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { backgroundTask, repeatEvery } from "../../actors/BackgroundTask.js"
 import { EventStream } from "../../actors/ports/event/EventStream.js"
 import { Faults, withFaultPoints } from "../../actors/ports/Faults.js"
@@ -16,7 +16,7 @@ import * as EventsInHand from "../events/EventsInHand.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 import { makeCarriedEvents } from "./CarriedEvents.js"
-import { type ReceivedNotice, type CarriedMessage, type Link, openLink } from "./Link.js"
+import type { ReceivedNotice, CarriedMessage, Link } from "./Link.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
 export interface JetStreamOptions {
@@ -34,6 +34,8 @@ const watchInterval = Duration.millis(500)
 const repairInterval = Duration.seconds(5)
 /** Less than the server's time for an acknowledgement. */
 const keepInterval = Duration.millis(1_500)
+/** So many events that were recalled, and not yet taken again, are remembered. */
+const mostRecalled = 1_000
 /** Pauses between attempts to use the broker again, in milliseconds. */
 const retryPause = { first: 500, longest: 10_000 } as const
 /** After this time of good service the first pause is short again. */
@@ -74,6 +76,11 @@ export const layer = ({ url }: JetStreamOptions) =>
       let pauseMillis: number = retryPause.first
       /** Classes with events that were late: their consumers are made anew. */
       const silent = new Set<number>()
+      /**
+       * Events that were late. This node, if it takes them again, does not send them again: each time would cost a claim, and a
+       * node that is frozen may receive all of them.
+       */
+      const recalled = new Set<EventId>()
 
       const acknowledge = ({ claims, id }: Pick<LeasedEvent, "id" | "claims">) => {
         const message = messages.get(id)
@@ -113,6 +120,11 @@ export const layer = ({ url }: JetStreamOptions) =>
         for (const event of events) {
           silent.add(event.priority)
           carried.land(event)
+          recalled.add(event.id)
+        }
+        for (const id of recalled) {
+          if (recalled.size <= mostRecalled) break
+          recalled.delete(id)
         }
         yield* queue.release(events.map(({ id }) => id))
         wakeups.signalQueued()
@@ -147,20 +159,24 @@ export const layer = ({ url }: JetStreamOptions) =>
       })
 
       const take: StartQueue["Type"]["take"] = Effect.fnUntraced(function* (shards, slots, underWay, taker) {
-        const events = carried.take(slots)
-        const room = slots - events.length - carried.size()
-        if (room <= 0) return { ...nothing, events }
+        // Arrived events are taken last: if the statement fails, the next pass must find them.
+        const arrived = Math.min(slots, carried.arrivedCount())
+        const room = slots - carried.size()
         const current = state._tag === "Open" ? link : undefined
         const limit = current === undefined ? room : Math.min(room, mostCarried - carried.carriedCount())
-        if (limit <= 0) return { ...nothing, events }
+        if (limit <= 0) return { ...nothing, events: carried.take(arrived) }
         const taken = yield* queue.take(shards, limit, carried.countByAccount(underWay), taker)
+        const events = carried.take(arrived)
         if (current === undefined) {
           inHand.add(taken.events)
           return { ...taken, events: [...events, ...taken.events] }
         }
-        if (taken.events.length > 0) yield* Effect.forkIn(publish(current, taken.events), scope)
-        return { ...taken, events }
+        const [relayed, late] = Arr.partition(taken.events, ({ id }) => recalled.delete(id))
+        inHand.add(late)
+        if (relayed.length > 0) yield* Effect.forkIn(publish(current, relayed), scope)
+        return { ...taken, events: [...events, ...late] }
       })
+
       // --- Receiving ---
 
       const adoptReceived = Effect.gen(function* () {
@@ -192,8 +208,12 @@ export const layer = ({ url }: JetStreamOptions) =>
         link?.close().catch(() => undefined)
         link = undefined
         link = yield* Effect.tryPromise({
-          try: () =>
-            openLink({ url: Redacted.value(url), installation: installation?.name ?? "svc", onDelivery, onArrivals }),
+          // The client is loaded only where a server is named.
+          try: async () => {
+            const { openLink } = await import("./Link.js")
+            const name = installation?.name ?? "svc"
+            return openLink({ url: Redacted.value(url), installation: name, onDelivery, onArrivals })
+          },
           catch: (error) => error
         })
         return link

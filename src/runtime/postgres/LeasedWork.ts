@@ -50,6 +50,8 @@ export interface WorkKind extends DueKind {
     readonly seconds: number
     /** The column that names the process which has it, if only that one may end it. */
     readonly holder?: string
+    /** The column that counts leases that ended with their process. */
+    readonly lost?: string
   }
   /** Values of the condition's tables at the time of the lease, for `columns`, which call them `due`. */
   readonly reads?: string
@@ -176,13 +178,17 @@ export const keyOf = ({ key }: WorkKind, id: string): ReadonlyArray<string> => {
   return key.length === 1 ? [id] : [id.slice(0, end), id.slice(end + 1)]
 }
 
+/** The assignments that end a lease whose process has ended. */
+const lostLease = (kind: WorkKind): string =>
+  kind.lease.lost === undefined ? noLease(kind) : `${noLease(kind)}, ${kind.lease.lost} = ${kind.lease.lost} + 1`
+
 /** At the start of the only node, ends all leases: they belong to a process that has ended. */
 export const endFormerLeases = (sql: Sql, kind: WorkKind, condition = "true") =>
   Effect.flatMap(Ownership, ({ isAlone }) =>
     isAlone
       ? Effect.asVoid(
           sql.unsafe(
-            `UPDATE ${kind.table} SET ${noLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+            `UPDATE ${kind.table} SET ${lostLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
           )
         )
       : Effect.void

@@ -1,5 +1,6 @@
 /** A read cache for values that may be a moment old. Concurrent reads of one key share one load. */
 import { Deferred, Effect, FiberId, Option } from "effect"
+import type { LazyArg } from "effect/Function"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { RecentMap } from "../../domain/RecentMap.js"
@@ -9,10 +10,13 @@ import { outsideTransaction } from "./database/OutsideTransaction.js"
 export interface ReadCache<A, E = Unavailable> {
   /** The cached value, if it was read less than `maxAgeMillis` before `now`. */
   readonly peek: (key: string, now: number) => A | undefined
-  /** The cached value, else the one that `load` returns. `undefined`, not found, is not cached. */
-  readonly get: (key: string, load: Effect.Effect<A | undefined, E>) => Effect.Effect<A | undefined, E>
+  /**
+   * The cached value, else the one that the effect of `load` returns. `undefined`, not found, is not cached. `load` is called
+   * only if nothing is cached, which is rare: making a statement costs more than finding the value.
+   */
+  readonly get: (key: string, load: LazyArg<Effect.Effect<A | undefined, E>>) => Effect.Effect<A | undefined, E>
   /** As `get`. */
-  readonly find: (key: string, load: Effect.Effect<A | undefined, E>) => Effect.Effect<Option.Option<A>, E>
+  readonly find: (key: string, load: LazyArg<Effect.Effect<A | undefined, E>>) => Effect.Effect<Option.Option<A>, E>
 }
 
 export interface ReadCacheOptions<A> {
@@ -75,7 +79,7 @@ export const makeReadCache = <A, E = Unavailable>({
       return Effect.uninterruptible(publishing)
     }
 
-    const get = (key: string, load: Effect.Effect<A | undefined, E>) =>
+    const get = (key: string, load: LazyArg<Effect.Effect<A | undefined, E>>) =>
       Effect.suspend(() => {
         const now = clock.unsafeCurrentTimeMillis()
         const value = peek(key, now)
@@ -83,7 +87,7 @@ export const makeReadCache = <A, E = Unavailable>({
         const pendingRead = loading.get(key)
         // A load that began before this node's last commit may not see it.
         return pendingRead === undefined || pendingRead.commit !== commits.current()
-          ? read(key, load, now)
+          ? read(key, load(), now)
           : Deferred.await(pendingRead.answer)
       })
 

@@ -190,7 +190,7 @@ export const startQueue: WorkKind = {
   key: ["id"],
   isDue: "NOT w.held AND w.not_before <= now()",
   dueAt: "w.not_before",
-  lease: { until: "claimed_until", seconds: Duration.toSeconds(eventLease), holder: "claimed_by" },
+  lease: { until: "claimed_until", seconds: Duration.toSeconds(eventLease), holder: "claimed_by", lost: "lost" },
   hasShards: true,
   columns: "w.priority, w.shard, w.claims, w.lane"
 }

@@ -4,12 +4,21 @@ import { Data } from "effect"
 import * as path from "node:path"
 import { makeDirectories } from "./Directories.js"
 
-/** `message`: complete sentences for a terminal, what is wrong and what to do. Printed without a stack trace. */
-export class OperatorError extends Data.TaggedError("Refusal")<{ readonly message: string }> {
+/**
+ * `message`: complete sentences for a terminal, what is wrong and what to do. Printed without a stack trace. `exitCode`: of the
+ * command, 1 if it is absent.
+ */
+export class OperatorError extends Data.TaggedError("Refusal")<{
+  readonly message: string
+  readonly exitCode?: number
+}> {
   get [operatorText]() {
     return this.message
   }
 }
+
+/** The exit code of a command that says by 1 what it found, where it could not begin. */
+export const misuseCode = 2
 
 /** The message of a thrown value. */
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

@@ -29,7 +29,24 @@ export const layer = Layer.sync(Wakeups, () => {
   const hasQueued = (priority: EventPriority = 4) =>
     signals.some((count, i) => i < priority && count > (emptyAt[i] ?? 0))
   const listeners: Array<(priority: EventPriority, shard: number) => void> = []
+  const changeListeners: Array<(organisations: ReadonlySet<OrganisationId>) => void> = []
+  const commitListeners: Array<(organisations: ReadonlySet<OrganisationId>) => void> = []
+  const awaitListeners: Array<() => void> = []
+  const signalChanged = (organisations: ReadonlySet<OrganisationId>) => {
+    for (const listener of changeListeners) listener(organisations)
+  }
   return Wakeups.of({
+    onChanged: (listener) => void changeListeners.push(listener),
+    signalChanged,
+    onCommitted: (listener) => void commitListeners.push(listener),
+    noteCommitted: (organisations) => {
+      for (const listener of commitListeners) listener(organisations)
+      signalChanged(organisations)
+    },
+    onAwaited: (listener) => void awaitListeners.push(listener),
+    noteAwaited: () => {
+      for (const listener of awaitListeners) listener()
+    },
     onQueued: (listener) => void listeners.push(listener),
     noteQueued: (priority, shard) => {
       for (const listener of listeners) listener(priority, shard)

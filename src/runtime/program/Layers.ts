@@ -1,6 +1,6 @@
 /** The composition of the program, in the order of the data flow. */
 import { Context, Effect, Layer, Option, Redacted } from "effect"
-import { type ServiceConfig, Settings } from "../configuration/Config.js"
+import { doesWork, type ServiceConfig, Settings } from "../configuration/Config.js"
 import { type InstallationSecrets, resolveSecrets } from "../vault/InstallationSecrets.js"
 import { waitForPort } from "../process/Port.js"
 import { type EmbeddedOptions, startEmbedded, reachEmbedded } from "../embedded/EmbeddedServer.js"
@@ -10,10 +10,12 @@ import * as OpenSockets from "../postgres/database/OpenSockets.js"
 import { connect, layer as pools } from "../postgres/database/Pools.js"
 import type { DatabaseUrls } from "../postgres/database/Roles.js"
 import { holdDatabase } from "../postgres/database/DatabaseLock.js"
+import { noteAlone } from "../postgres/database/ReleaseRows.js"
 import { proveSecrets, withSecretsLocked } from "../vault/SecretChecks.js"
 import { build } from "./Build.js"
 import { asPhase } from "./Phases.js"
-import { onSeat, refuseOtherBuild } from "../cluster/Seat.js"
+import { serviceRelease } from "../../domain/run/ServiceRelease.js"
+import { carriedEngines } from "./Processes.js"
 
 /** The keyring and the pepper, from the configuration or from the data directory. */
 export class ProvidedSecrets extends Context.Tag("svc/ProvidedSecrets")<ProvidedSecrets, InstallationSecrets>() {}
@@ -55,18 +57,14 @@ const serverBy = (server: typeof startEmbedded | typeof reachEmbedded, more: Pic
     })
   )
 
+/** A node is refused before it migrates if it cannot run beside those that do. */
 const migrated = Layer.effectDiscard(
   Effect.gen(function* () {
     const { owner } = yield* Databases
-    const { node } = yield* Settings
-    // A database that cannot be reached is explained by the migration.
-    if (Option.isSome(node))
-      yield* Effect.catchTag(
-        onSeat(() => refuseOtherBuild(Redacted.value(owner), build())),
-        "SeatLost",
-        () => Effect.void
-      )
-    yield* migrate(owner)
+    const settings = yield* Settings
+    if (Option.isNone(settings.node)) return yield* migrate(owner)
+    const engines = doesWork(settings) ? yield* carriedEngines : null
+    return yield* migrate(owner, { release: serviceRelease, build: build(), engines })
   })
 )
 
@@ -97,6 +95,7 @@ const databaseHeld = Layer.scopedDiscard(
       statementTimeout: "30 seconds"
     })
     yield* holdDatabase(sql, stop)
+    yield* noteAlone(sql)
   })
 )
 

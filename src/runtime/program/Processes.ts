@@ -4,7 +4,10 @@ import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { doesWork, Settings } from "../configuration/Config.js"
+import { enginesOf } from "../sandbox/Engines.js"
 import * as Pool from "../sandbox/Pool.js"
+import { engineIdentity } from "../sandbox/runner/Identity.js"
+import { readRunner } from "../sandbox/RunnerFiles.js"
 import { asPhase } from "./Phases.js"
 
 /** The bundles of other processes lie beside the program's; one that a test makes lies a folder deeper. */
@@ -25,3 +28,9 @@ export const sandbox = Layer.unwrapEffect(
       : Pool.layerWithoutGuests({ runnerPath, earlierPath })
   })
 )
+
+/** The sandbox engines of this build, the current one first. */
+export const carriedEngines = Effect.promise(async () => {
+  const { wasm } = await readRunner(runnerPath, undefined)
+  return enginesOf(engineIdentity(wasm), earlierPath)
+})

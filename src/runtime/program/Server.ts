@@ -39,7 +39,14 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
   yield* markPhase("front")
   const markReady = front.markStarting()
   const running = yield* Scope.extend(
-    serve(front, { host, port, ledger: yield* HeldBytes, connections: incoming, socket }),
+    serve(front, {
+      host,
+      port,
+      ledger: yield* HeldBytes,
+      connections: incoming,
+      socket,
+      hasOthers: servesRequests(settings) && !ownership.isAlone
+    }),
     listener
   )
   yield* markPhase("listening")
@@ -57,6 +64,7 @@ export const serverAfter = Effect.fn("Service.serverAfter")(function* <A, E, R>(
     })
   )
   const prepared = yield* prepare
+  yield* ownership.join
   markReady()
   return { running, prepared }
 })

@@ -2,6 +2,8 @@
 import { Effect, Layer, Option, Redacted } from "effect"
 import * as ConnectionActor from "../../actors/connection/Actor.js"
 import * as Calling from "../../actors/connection/ConnectedCalls.js"
+import * as AccountEntities from "../../actors/unified/AccountEntities.js"
+import * as UnifiedRecords from "../../actors/unified/UnifiedRecords.js"
 import * as ConnectionCreation from "../../actors/connection/ConnectionCreation.js"
 import * as Connections from "../../actors/connection/Connections.js"
 import * as Permits from "../../actors/connection/SharedPermits.js"
@@ -46,8 +48,10 @@ import * as Clock from "../postgres/database/DatabaseClock.js"
 import { openCheckpoints } from "../audit/Checkpoints.js"
 import * as Sealer from "../audit/Sealer.js"
 import * as Trail from "../audit/AuditTrail.js"
+import * as CommitNews from "../cluster/CommitNews.js"
 import * as ClusterNode from "../cluster/ClusterNode.js"
 import * as ClusterReads from "../cluster/ClusterReads.js"
+import * as ReleaseStages from "../cluster/ReleaseStages.js"
 import * as SingleNode from "../cluster/SingleNode.js"
 import * as Computations from "../computing/Computations.js"
 import * as ByteLedger from "../memory/ByteLedger.js"
@@ -57,6 +61,7 @@ import * as ConnectedEgress from "../egress/ConnectedEgress.js"
 import * as Egress from "../egress/Egress.js"
 import * as OperatorNetworks from "../egress/OperatorNetworks.js"
 import * as Surfaces from "../http/Surfaces.js"
+import { serviceRelease } from "../../domain/run/ServiceRelease.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { doesWork, Settings } from "../configuration/Config.js"
 import { build } from "./Build.js"
@@ -64,8 +69,10 @@ import { Databases, ProvidedSecrets } from "./Layers.js"
 import * as NodeEnd from "./NodeEnd.js"
 import * as WorkspaceLayers from "./Workspaces.js"
 import { asPhase } from "./Phases.js"
-import { bundleOf, sandbox } from "./Processes.js"
+import { bundleOf, carriedEngines, sandbox } from "./Processes.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
+import * as FieldMapReads from "../postgres/unified/FieldMapReads.js"
+import * as WriteIntents from "../postgres/unified/WriteIntents.js"
 import * as ConnectionReads from "../postgres/connection/ConnectionReads.js"
 import { AuditRows } from "../postgres/AuditRow.js"
 import * as ConnectionStore from "../postgres/connection/ConnectionStore.js"
@@ -117,6 +124,7 @@ import * as TroubleProbe from "../postgres/database/TroubleProbe.js"
 import * as UsageDays from "../postgres/organisation/UsageDays.js"
 import * as Records from "../postgres/record/Records.js"
 import * as ApprovalLinks from "../postgres/run/ApprovalLinks.js"
+import * as SyncReports from "../postgres/run/SyncReports.js"
 import * as RunApprovals from "../postgres/run/RunApprovals.js"
 import * as Runnables from "../postgres/run/Runnables.js"
 import * as RunReads from "../postgres/run/RunReads.js"
@@ -200,6 +208,7 @@ const stores = Layer.mergeAll(
   Runnables.layer,
   RunReads.layer,
   RunApprovals.layer,
+  SyncReports.layer,
   ApprovalLinks.layer,
   KeyValues.layer,
   Keys.layer,
@@ -212,6 +221,8 @@ const stores = Layer.mergeAll(
   ConnectionStore.layer,
   ConnectionSweeps.layer,
   ConnectionReads.layer,
+  FieldMapReads.layer,
+  WriteIntents.layer,
   TokenEndpoint.layer,
   CustomerReads.layer,
   InstallationReads.layer,
@@ -271,7 +282,8 @@ const connections = Layer.mergeAll(
 ).pipe(Layer.provide(LastUse.Default))
 /** Shared by the owners of connections and their callers. */
 const residents = LocalOwners.Default.pipe(Layer.provide(LastUse.Default))
-const connected = Calling.layer.pipe(
+const connected = Layer.merge(UnifiedRecords.layer, AccountEntities.layer).pipe(
+  Layer.provideMerge(Calling.layer),
   Layer.provideMerge(ConnectedEgress.layer),
   Layer.provideMerge(Connections.layer),
   Layer.provideMerge(connections),
@@ -298,6 +310,7 @@ const actors = Layer.unwrapEffect(
       ExecutionActor.layer,
       ReceivedStarts.layer(options),
       QueueSignals.layer,
+      CommitNews.layer,
       TenantActor.layer,
       ShardActor.layer,
       onWorkers(sweeps)
@@ -313,12 +326,13 @@ const actors = Layer.unwrapEffect(
 )
 
 const cluster = Layer.unwrapEffect(
-  Effect.zipWith(Settings, Databases, ({ node }, { owner }) =>
-    Option.match(node, {
-      onNone: () => SingleNode.layer,
-      onSome: (settings) => ClusterNode.layer(settings, owner, build())
-    })
-  )
+  Effect.gen(function* () {
+    const { node } = yield* Settings
+    const { owner } = yield* Databases
+    if (Option.isNone(node)) return SingleNode.layer
+    const program = { build: build(), release: serviceRelease, engines: yield* carriedEngines }
+    return ClusterNode.layer(node.value, owner, program)
+  })
 ).pipe(Layer.provide(Crypto.layerIdentifiers))
 
 /** Everything but the server. */
@@ -338,6 +352,7 @@ export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(NodeEnd.layer),
   Layer.provideMerge(asPhase("actors")(actors)),
+  Layer.provideMerge(ReleaseStages.layer),
   // A runner takes about as long to start as what is below.
   Layer.provideMerge(sandbox),
   Layer.provideMerge(asPhase("connections")(connected)),

@@ -20,6 +20,8 @@ import { planDescriptors } from "../process/Descriptors.js"
 import { forgetFiberRoots } from "./FiberRoots.js"
 import { littleMemory, memoryLimit } from "../process/MemoryLimit.js"
 import { OperatorError } from "../process/OperatorError.js"
+import { lowerPriority } from "../process/StartPriority.js"
+import { stopSignals } from "../process/StopSignals.js"
 import * as Logging from "../telemetry/Logging.js"
 import { type KeepCompiled, keepCompiledCode } from "./CompiledCode.js"
 import { markPhase, markStop, stopPhases, takePhases } from "./Phases.js"
@@ -71,6 +73,9 @@ const run = Effect.fnUntraced(function* (
   listener: Scope.Scope,
   { keepCompiled, link }: StartOptions
 ) {
+  // A service that runs alone shares the processors with no other node.
+  const restorePriority = Option.isSome(config.node) ? lowerPriority() : () => undefined
+  const keepWhenIdle = keepCompiled === undefined ? Effect.void : yield* keepCompiledCode(keepCompiled, config)
   // Layers that two builds share are built once.
   const memoMap = yield* Layer.makeMemoMap
   const scope = yield* Effect.scope
@@ -94,7 +99,7 @@ const run = Effect.fnUntraced(function* (
   const serving = Effect.gen(function* () {
     const socket = isPortHeld ? yield* link.port : undefined
     const { prepared: made, running } = yield* serverAfter(
-      prepareFirstStart(config, config.publicUrl),
+      Effect.tap(prepareFirstStart(config, config.publicUrl), () => Effect.sync(restorePriority)),
       listener,
       socket
     )
@@ -108,7 +113,7 @@ const run = Effect.fnUntraced(function* (
     })
     yield* Effect.annotateLogs(Effect.logDebug("service.start_phases"), takePhases())
     yield* Effect.forkScoped(warnOfReservedNames)
-    if (keepCompiled !== undefined) yield* keepCompiledCode(keepCompiled)
+    yield* keepWhenIdle
     return yield* Effect.never
   })
   const context = yield* Layer.buildWithMemoMap(Layer.provideMerge(serviceLayer, base), memoMap, scope)
@@ -147,8 +152,6 @@ const endOverdueStop = (grace: Duration.Duration) =>
       (begin) => Effect.sync(() => stopSignals.forEach((signal) => process.off(signal, begin)))
     )
   )
-
-const stopSignals = ["SIGINT", "SIGTERM"] as const
 
 /** Exports what the body logs, measures and traces, if a collector is configured. */
 const exported = <A, E, R>(config: ServiceConfig, body: Effect.Effect<A, E, R>) =>

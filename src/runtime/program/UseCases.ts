@@ -16,6 +16,7 @@ import { AuthProviders } from "../../actors/management/connection/AuthProviders.
 import { CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
 import { CustomerCredentials } from "../../actors/management/connection/CustomerCredentials.js"
 import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
+import { ConnectorDiscovery } from "../../actors/management/connector/ConnectorDiscovery.js"
 import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
 import { ConnectorImport } from "../../actors/management/connector/ConnectorImport.js"
 import { ConnectorRecords } from "../../actors/management/connector/ConnectorRecords.js"
@@ -38,14 +39,20 @@ import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import { Releases } from "../../actors/management/release/Releases.js"
 import { Approvals } from "../../actors/management/run/Approvals.js"
 import { LinkedApprovals } from "../../actors/management/run/LinkedApprovals.js"
+import { EffectiveMaps } from "../../actors/management/unified/EffectiveMaps.js"
+import { FieldMapTests } from "../../actors/management/unified/FieldMapTests.js"
+import { FieldMaps } from "../../actors/management/unified/FieldMaps.js"
+import { UnifiedApi } from "../../actors/management/unified/UnifiedApi.js"
 import { ClusterStatus } from "../../actors/management/run/ClusterStatus.js"
 import { StepTests } from "../../actors/management/run/StepTests.js"
 import { ExecutionControl } from "../../actors/management/run/ExecutionControl.js"
 import { ExecutionDiagram } from "../../actors/management/run/ExecutionDiagram.js"
 import { ExecutionStatistics } from "../../actors/management/run/ExecutionStatistics.js"
+import { SyncReportHistory } from "../../actors/management/run/SyncReportHistory.js"
 import { ExecutionHistory } from "../../actors/management/run/ExecutionHistory.js"
 import { TriggerFiring } from "../../actors/management/trigger/TriggerFiring.js"
 import { Triggers } from "../../actors/management/trigger/Triggers.js"
+import { RunEnds } from "../../actors/management/run/RunEnds.js"
 import { Watches } from "../../actors/management/watch/Watches.js"
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { Workflows } from "../../actors/management/workflow/Workflows.js"
@@ -63,6 +70,7 @@ const identityProvider = Layer.unwrapEffect(
 
 /** The use cases of management, one layer for each noun. */
 export const useCases = Layer.mergeAll(
+  RunEnds.Default,
   Watches.Default,
   ExecutionStatistics.Default,
   ApiKeys.Default,
@@ -77,13 +85,19 @@ export const useCases = Layer.mergeAll(
   AuthProviders.Default,
   CallbackSecret.Default,
   ClusterStatus.Default,
+  UnifiedApi.Default,
+  EffectiveMaps.Default,
+  FieldMaps.Default,
+  FieldMapTests.Default,
   Configuration.Default,
   ConnectorAuthoring.Default,
   ConnectorCatalogue.Default,
+  ConnectorDiscovery.Default,
   CustomerConnections.Default,
   CustomerCredentials.Default,
   Customers.Default,
   ExecutionHistory.Default,
+  SyncReportHistory.Default,
   ExecutionDiagram.Default,
   Installations.Default,
   Secrets.Default,

@@ -1,6 +1,7 @@
 /**
  * The engines of this release: the current one, and those of earlier builds beside the bundle, so that a run is
- * replayed by the engine that it began with. The runner of an earlier engine starts with the first of its runs.
+ * replayed by the engine that it began with. The first runner of an earlier engine starts with the first of its runs, the
+ * others once turns wait: until a release is confirmed, all runs begin on its predecessor's.
  */
 import { describe } from "../telemetry/SafeError.js"
 import type { Buffer } from "node:buffer"
@@ -55,7 +56,7 @@ export const startEngines = async (options: EngineOptions, currentEngine: Curren
       throw new Error(`this release contains no engine ${engine}`)
     const directory = join(folder, engine)
     const files = await readRunner(join(directory, "runner.js"), join(directory, "quickjs.wasm"))
-    const fleet = await startFleet({ ...options, ...files, engine, runners: 1, spare: false })
+    const fleet = await startFleet({ ...options, ...files, engine, spare: false })
     if (stopped) fleet.stop()
     running.add(fleet)
     return fleet

@@ -10,6 +10,7 @@ export interface RunnerFiles {
   readonly wasm: Buffer
 }
 
+/** `wasmPath`: by default the module beside the bundle. */
 export const readRunner = async (runnerPath: string, wasmPath: string | undefined): Promise<RunnerFiles> => {
   const [source, wasm] = await Promise.all([readFile(runnerPath), readFile(wasmPath ?? wasmBeside(runnerPath))])
   return { source, wasm }

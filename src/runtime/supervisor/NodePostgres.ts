@@ -1,7 +1,7 @@
 /** Postgres for the nodes of one machine: its connections are divided among them, and it is migrated before they start. */
 import { Clock, Context, Effect, Layer, Option, Redacted, Schedule } from "effect"
 import { Schema } from "effect"
-import { decodeNode, membersSql } from "../cluster/NodeRow.js"
+import { readReleases } from "../postgres/database/ReleaseRows.js"
 import type { ServiceConfig } from "../configuration/Config.js"
 import { connect, type PoolSizes } from "../postgres/database/Pools.js"
 import { type DatabaseUrls, variableOf } from "../postgres/database/Roles.js"
@@ -68,10 +68,7 @@ const lookAround = Effect.fnUntraced(function* (owner: Redacted.Redacted, hasLef
     applicationName: "svc start --nodes",
     setting: variableOf(owner, "owner")
   })
-  const findLeft = Effect.gen(function* () {
-    const [{ exists } = { exists: false }] = (yield* sql.unsafe(tableSql)).map(decodeTable)
-    return exists ? (yield* sql.unsafe(membersSql)).map(decodeNode).filter(({ isConnected }) => isConnected).length : 0
-  })
+  const findLeft = Effect.map(readReleases(sql), ({ live }) => live.length)
   if (hasLeft) {
     const until = (yield* Clock.currentTimeMillis) + leftPatience
     yield* Effect.repeat(Effect.zip(findLeft, Clock.currentTimeMillis), {
@@ -82,9 +79,6 @@ const lookAround = Effect.fnUntraced(function* (owner: Redacted.Redacted, hasLef
   const [{ accepted } = { accepted: 0 }] = (yield* sql.unsafe(acceptedSql)).map(decodeAccepted)
   return accepted
 })
-
-const tableSql = "SELECT pg_catalog.to_regclass('nodes') IS NOT NULL AS exists"
-const decodeTable = rowDecoder("pg_class", { exists: Schema.Boolean })
 
 const acceptedSql = `
   SELECT least(NULLIF(datconnlimit, -1), current_setting('max_connections')::int

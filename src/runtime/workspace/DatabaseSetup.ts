@@ -40,8 +40,7 @@ export const makeDatabaseSetup = (
       await client.query(`REVOKE ALL ON DATABASE ${names.template} FROM PUBLIC`)
       await withClient(adminTo(names.template), async (inside) => {
         await build(inside)
-        // Removes the dead rows that building the walls has left: every database copies the template.
-        await inside.query("VACUUM (FULL, FREEZE)")
+        await shrink(inside)
       })
       await client.query(`ALTER DATABASE ${names.template} ALLOW_CONNECTIONS false`)
       await client.query(`COMMENT ON DATABASE ${names.template} IS ${escapeLiteral(mark)}`)
@@ -119,6 +118,17 @@ const sessionSettings = (spaceId: string): Readonly<Record<string, string>> => (
   log_min_messages: "fatal",
   log_min_error_statement: "panic"
 })
+
+/**
+ * Removes the dead rows that building the walls has left: every database copies the template. Leaves out the tables that all
+ * databases of the server share: whoever logs in reads those, and would wait for this.
+ */
+const shrink = async (client: Client): Promise<void> => {
+  const { rows } = await client.query<{ readonly tables: string }>(
+    `SELECT string_agg(oid::regclass::text, ', ') AS tables FROM pg_class WHERE relkind IN ('r', 'm') AND NOT relisshared`
+  )
+  await client.query(`VACUUM (FULL, FREEZE) ${rows[0]?.tables}`)
+}
 
 export const withClient = async <A>(config: ClientConfig, body: (client: Client) => Promise<A>): Promise<A> => {
   const client = new Client(config)

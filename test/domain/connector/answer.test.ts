@@ -1,50 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc } from "effect"
 import { actionResult } from "../../../src/domain/connector/request/ActionResult.js"
-import { type ConnectorManifest, decodeManifest } from "../../../src/domain/connector/Definition.js"
-import { pageItems, nextPageArgs } from "../../../src/domain/connector/request/Pagination.js"
-import { buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
+import { type ActionManifest, answer, connector } from "../../support/actionAnswers.js"
 import type { ProviderAnswer } from "../../../src/domain/connector/request/ProviderAnswer.js"
 import { readRateHeaders, retryAfterAt } from "../../../src/domain/connector/request/RateReading.js"
-import type { Json } from "../../../src/domain/Json.js"
 import { compiledPatterns } from "../../support/patterns.js"
-
-type ActionManifest = ConnectorManifest["actions"][number]
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
 
-const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) => {
-  const definition = decodeManifest({
-    svcConnector: 1,
-    slug: "acme",
-    name: "Acme",
-    kind: "crm",
-    version: "1.0.0",
-    baseUrl: "https://api.acme.example",
-    auth: [{ id: "none", type: "none" }],
-    actions: [{ name: "do", request: { method: "GET", path: "/things" }, ...action }],
-    ...rest
-  })
-  return { definition, action: definition.actions[0] ?? assert.fail("no action") }
-}
-
-const answer = (
-  body: unknown,
-  {
-    headers = {},
-    status = 200,
-    type = "application/json"
-  }: { headers?: Record<string, string>; status?: number; type?: string } = {}
-): ProviderAnswer => ({
-  status,
-  headers: Object.entries({ ...(type === "" ? {} : { "Content-Type": type }), ...headers }),
-  body:
-    body instanceof Uint8Array ? body : new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))
-})
-
 const result = (given: ProviderAnswer, response: ActionManifest["response"] = {}) => {
   const { action, definition } = connector({ response })
-  return actionResult(definition, action, given, now, compiledPatterns)
+  return actionResult(definition, action, given, now, compiledPatterns, { id: "asked" })
 }
 const failure = (given: ProviderAnswer, response: ActionManifest["response"] = {}) =>
   Either.match(result(given, response), {
@@ -58,6 +24,10 @@ describe("a result", () => {
     assert.deepStrictEqual(result(given), Either.right({ results: [{ id: 1 }], total: 1 }))
     assert.deepStrictEqual(result(given, { map: "$.results[0].id" }), Either.right(1))
     assert.deepStrictEqual(result(given, { map: "$.missing" }), Either.right(null))
+    assert.deepStrictEqual(
+      result(given, { map: { of: "{{args.id}}", page: "{{body.results}}" } }),
+      Either.right({ of: "asked", page: [{ id: 1 }] })
+    )
     assert.deepStrictEqual(
       result(given, { map: { n: "{{body.total}}", status: "{{status}}", tag: "{{headers.etag}}" } }),
       Either.right({ n: 1, status: 201, tag: "x" })
@@ -140,6 +110,17 @@ describe("a failure", () => {
     assert.strictEqual(told("too_fast").category, "transient")
   })
 
+  it("whose code says that there is no such record counts as one with the status 404", () => {
+    const response = {
+      errorWhen: { path: "errors", op: "exists", value: true },
+      errorCode: "$.errors[0].type",
+      notFoundCodes: ["NOT_FOUND"]
+    } as const
+    const told = (type: string) => failure(answer({ errors: [{ type, message: "no" }] }), response)
+    assert.deepInclude(told("NOT_FOUND"), { status: 404, category: "provider", code: "NOT_FOUND" })
+    assert.strictEqual(told("FORBIDDEN").status, 200)
+  })
+
   it("inside a success is recognised, with the provider's words and code", () => {
     const response = {
       errorWhen: { path: "ok", op: "eq", value: false },
@@ -199,105 +180,6 @@ describe("a failure", () => {
       else assert.isTrue(status >= 200 && status < 300)
     }
   )
-})
-
-describe("pages", () => {
-  const next = (pagination: ActionManifest["pagination"], args: Json, given: ProviderAnswer) =>
-    nextPageArgs(connector({ pagination: pagination ?? assert.fail() }).action, args, given)
-
-  it("by cursor, in the body, in its last item or in a header", () => {
-    const cursor = { type: "cursor", next: "$.paging.next.after", param: "after", items: "$.results" } as const
-    assert.deepStrictEqual(next(cursor, { q: 1 }, answer({ paging: { next: { after: "2" } } })), { q: 1, after: "2" })
-    assert.isNull(next(cursor, {}, answer({ paging: {} })))
-    assert.isNull(next(cursor, {}, answer({ paging: { next: { after: "" } } })))
-    assert.isNull(next(cursor, { after: "2" }, answer({ paging: { next: { after: "2" } } })), "a cursor that stays")
-    const last = { type: "cursor", next: "$.data[-1].id", hasMore: "$.has_more", param: "starting_after" } as const
-    assert.deepStrictEqual(next(last, {}, answer({ has_more: true, data: [{ id: "a" }, { id: "b" }] })), {
-      starting_after: "b"
-    })
-    assert.isNull(next(last, {}, answer({ has_more: false, data: [{ id: "b" }] })))
-    const header = { type: "cursor", nextHeader: "X-Next", param: "c" } as const
-    assert.deepStrictEqual(next(header, {}, answer([], { headers: { "x-next": "n" } })), { c: "n" })
-    assert.isNull(next(header, {}, answer("<html>", { type: "text/html" })))
-  })
-
-  it("by link: its parameter, or the link itself on the same origin", () => {
-    const links =
-      '<https://api.acme.example/x?page_info=p1>; rel="previous", <https://api.acme.example/x?a=1&page_info=p2>; rel=next'
-    const given = answer([], { headers: { Link: links } })
-    assert.deepStrictEqual(next({ type: "link", param: "page_info" }, { a: 1 }, given), { a: 1, page_info: "p2" })
-    assert.deepStrictEqual(next({ type: "link", param: "cursor", linkParam: "page_info" }, {}, given), { cursor: "p2" })
-    assert.deepStrictEqual(next({ type: "link", next: "$.next", param: "page" }, {}, answer({ next: "/x?page=3" })), {
-      page: "3"
-    })
-    assert.isNull(next({ type: "link", param: "page_info" }, {}, answer([])))
-    const { action, definition } = connector({ pagination: { type: "link" } })
-    const args = nextPageArgs(action, { a: 1 }, given)
-    assert.deepStrictEqual(args, { a: 1, $next: "https://api.acme.example/x?a=1&page_info=p2" })
-    const ask = (value: Json) => buildRequest(definition, action, { args: value, config: {}, idempotencyKey: "" })
-    assert.strictEqual(Either.getOrThrow(ask(args)).url, "https://api.acme.example/x?a=1&page_info=p2")
-    for (const $next of [
-      "https://evil.example/x",
-      "//evil.example",
-      "https://api.acme.example@evil.example",
-      "http://api.acme.example/x",
-      "javascript:1",
-      5,
-      "https://u:p@api.acme.example/"
-    ]) {
-      assert.isTrue(Either.isLeft(ask({ $next })), String($next))
-    }
-  })
-
-  it("counts the items of the result if `items` is absent", () => {
-    const { action } = connector({ pagination: { type: "offset" }, response: { map: "$.data" } })
-    assert.deepStrictEqual(nextPageArgs(action, { offset: 1 }, answer({ data: [1, 2] })), { offset: 3 })
-    assert.isNull(nextPageArgs(action, { offset: 3 }, answer({ data: [] })))
-  })
-
-  it("by offset and by page, until one is empty, short, or the total is reached", () => {
-    const offset = { type: "offset", param: "offset", items: "$.items", sizeParam: "limit", size: 2 } as const
-    assert.deepStrictEqual(next(offset, {}, answer({ items: [1, 2] })), { offset: 2 })
-    assert.deepStrictEqual(next(offset, { offset: "2", limit: 3 }, answer({ items: [1, 2, 3] })), {
-      offset: 5,
-      limit: 3
-    })
-    assert.isNull(next(offset, { offset: 2 }, answer({ items: [1] })))
-    assert.isNull(next({ ...offset, total: "$.total" }, { offset: 2 }, answer({ items: [3, 4], total: 4 })))
-    const page = { type: "page", items: "$.items" } as const
-    assert.deepStrictEqual(next(page, {}, answer({ items: [1] })), { page: 2 })
-    assert.isNull(next(page, { page: 4 }, answer({ items: [] })))
-    assert.isNull(next({ ...page, totalPages: "$.pages" }, { page: 2 }, answer({ items: [1], pages: 2 })))
-    assert.deepStrictEqual(next({ ...page, totalPages: "$.pages" }, { page: 1 }, answer({ items: [1], pages: 2 })), {
-      page: 2
-    })
-    assert.isNull(next({ ...page, hasMore: "$.more" }, {}, answer({ items: [1], more: false })))
-    assert.deepStrictEqual(next({ ...page, size: 5, hasMore: "$.more" }, {}, answer({ items: [1], more: true })), {
-      page: 2
-    })
-    assert.deepStrictEqual(next({ ...page, first: 0, total: "$.t", size: 2 }, {}, answer({ items: [1, 2], t: 3 })), {
-      page: 1
-    })
-  })
-
-  it("never repeat: the next page always has other arguments", () => {
-    const { action } = connector({ pagination: { type: "cursor", next: "$.n", param: "c" } })
-    let args: Json = {}
-    for (let at = 0; at < 3; at++) {
-      const after = nextPageArgs(action, args, answer({ n: "same" }))
-      if (after === null) return
-      args = after
-    }
-    assert.fail("goes on for ever")
-  })
-
-  it("have items, wherever the result keeps them", () => {
-    const { action } = connector({ pagination: { type: "page", items: "$.results" } })
-    assert.deepStrictEqual(pageItems(action, [1]), [1])
-    assert.deepStrictEqual(pageItems(action, { results: [2] }), [2])
-    assert.deepStrictEqual(pageItems(action, { results: 3 }), [])
-    assert.deepStrictEqual(pageItems(action, null), [])
-  })
 })
 
 describe("a provider's quota in headers", () => {

@@ -3,29 +3,12 @@ import { Either, FastCheck as fc } from "effect"
 import type { ActionDefinition } from "../../../src/domain/connector/Action.js"
 import { resolveBaseUrl, configuredUrl, connectionOrigins } from "../../../src/domain/connector/request/BaseUrl.js"
 import { type CallInput, buildRequest } from "../../../src/domain/connector/request/UnsignedRequest.js"
-import {
-  type ConnectorDefinition,
-  type ConnectorManifest,
-  decodeManifest
-} from "../../../src/domain/connector/Definition.js"
+import { type ConnectorDefinition, type ConnectorManifest } from "../../../src/domain/connector/Definition.js"
 import type { Json } from "../../../src/domain/Json.js"
+import { type ActionManifest, connector as connectorOf } from "../../support/actionAnswers.js"
 
-type ActionManifest = ConnectorManifest["actions"][number]
-
-const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) => {
-  const definition = decodeManifest({
-    svcConnector: 1,
-    slug: "acme",
-    name: "Acme",
-    kind: "crm",
-    version: "1.0.0",
-    baseUrl: "https://api.acme.example/v3/",
-    auth: [{ id: "none", type: "none" }],
-    actions: [{ name: "do", request: { method: "GET", path: "/things" }, ...action }],
-    ...rest
-  })
-  return { definition, action: definition.actions[0] ?? assert.fail("no action") }
-}
+const connector = (action: Partial<ActionManifest>, rest: Partial<ConnectorManifest> = {}) =>
+  connectorOf(action, { baseUrl: "https://api.acme.example/v3/", ...rest })
 
 const call = (made: { definition: ConnectorDefinition; action: ActionDefinition }, input: Partial<CallInput> = {}) =>
   buildRequest(made.definition, made.action, { args: {}, config: {}, idempotencyKey: "key-1", ...input })
@@ -182,6 +165,29 @@ describe("values in a query", () => {
   })
 })
 
+describe("texts of a query language in a parameter", () => {
+  const query = {
+    request: {
+      method: "GET" as const,
+      path: "/query",
+      query: { q: "SELECT Id FROM Stage WHERE Name = '{{args.name}}'", all: "{{args.all}}", raw: "{{args.name}}" },
+      queryTexts: ["q", "all"]
+    }
+  }
+
+  it("end where the definition ends them, whatever they hold", () =>
+    fc.assert(
+      fc.property(fc.oneof(hostile, fc.constant("' OR Name != '"), fc.constant("\\' OR 1=1")), (name) => {
+        fc.pre(name.isWellFormed())
+        const asked = new URL(request(query, { name }).url).searchParams
+        const [, text] = /^SELECT Id FROM Stage WHERE Name = '((?:[^'\\]|\\[^])*)'$/.exec(asked.get("q") ?? "") ?? []
+        assert.strictEqual(text?.replace(/\\([^])/g, "$1"), name)
+        assert.strictEqual(asked.get("raw"), name)
+        assert.isFalse(asked.has("all"))
+      })
+    ))
+})
+
 describe("values in headers", () => {
   it.prop("have no line break and no other control character, under any name", [hostile, hostile], ([value, name]) => {
     const asked = call(connector(get("/h", { headers: "{{args.headers}}" })), { args: { headers: { [name]: value } } })
@@ -294,6 +300,27 @@ describe("a body", () => {
         ["z", "1"]
       ]
     )
+  })
+
+  it("has the items of several arguments in one list, where the action says so", () => {
+    const body = { links: ["{{args.contacts}}", "{{args.companies}}", "{{args.one}}"], kept: "{{args.kept}}" }
+    const lists = (args: Json, joinLists: boolean) =>
+      JSON.parse(String(request({ request: { method: "POST", path: "/x", body, joinLists } }, args).body))
+    const args = { contacts: [{ id: 1 }, { id: 2 }], one: { id: 3 }, kept: [[1], 2, null] }
+    assert.deepStrictEqual(lists(args, true), { links: [{ id: 1 }, { id: 2 }, { id: 3 }], kept: [1, 2] })
+    assert.deepStrictEqual(lists({}, true), { links: [] })
+    assert.deepStrictEqual(lists(args, false), { links: [args.contacts, null, args.one], kept: args.kept })
+  })
+
+  it("has the next version of the one that is given, where the action says so", () => {
+    const body = { version: { number: "{{args.version}}", note: "{{args.note}}" } }
+    const sent = (args: Json) =>
+      JSON.parse(
+        String(request({ request: { method: "PUT", path: "/x", body, increments: ["version.number"] } }, args).body)
+      )
+    assert.deepStrictEqual(sent({ version: 7, note: "Hi" }), { version: { number: 8, note: "Hi" } })
+    assert.deepStrictEqual(sent({ version: "7" }), { version: { number: "7" } })
+    assert.deepStrictEqual(sent({}), { version: {} })
   })
 
   it("of a form nests as the provider reads it", () => {

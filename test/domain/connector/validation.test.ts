@@ -27,6 +27,8 @@ describe("a definition", () => {
     ["slug", "Acme CRM", "slug INVALID_VALUE"],
     ["slug", undefined, "slug REQUIRED"],
     ["slug", "discover", "slug RESERVED_NAME"],
+    ["slug", "unified", "slug RESERVED_NAME"],
+    ["slug", "cdm", "slug RESERVED_NAME"],
     ["version", "1.2", "version INVALID_VALUE"],
     ["kind", "toaster", "kind INVALID_VALUE"],
     ["colour", "red", "colour UNKNOWN_FIELD"],
@@ -73,7 +75,7 @@ describe("a definition", () => {
     ["actions.2.request.body", { a: "{{args.x ?? }}" }, "actions[2].request.body.a INVALID_TEMPLATE"],
     ["actions.1.request.method", "SEND", "actions[1].request.method INVALID_VALUE"],
     ["actions.0.response.map", "$.a[", "actions[0].response.map INVALID_PATH"],
-    ["actions.0.response.map", { a: "{{args.x}}" }, "actions[0].response.map.a UNKNOWN_NAME"],
+    ["actions.0.response.map", { a: "{{event.x}}" }, "actions[0].response.map.a UNKNOWN_NAME"],
     [
       "actions.0.response.errorWhen",
       { path: "s", op: "matches", value: "(" },

@@ -1,9 +1,9 @@
 import { Validator } from "@cfworker/json-schema"
 import { Either, Schema } from "effect"
 import { assert, describe, it } from "vitest"
-import { cdmEntities, isCdmEntity } from "../../../src/domain/cdm/Entities.js"
 import { ConnectorDefinition } from "../../../src/domain/connector/Definition.js"
-import { coverageOf } from "../../../src/domain/connector/ConnectorOffer.js"
+import { mapsOf } from "../../../src/domain/connector/EntityMaps.js"
+import { coverageOf } from "../../../src/domain/mapping/Coverage.js"
 import { mistakesIn, validateDefinition } from "../../../src/domain/connector/Validation.js"
 import { catalogue } from "../../../src/domain/connectors/index.js"
 import { Json, type JsonObject } from "../../../src/domain/Json.js"
@@ -23,7 +23,7 @@ const findSchemaMistakes = (schema: JsonObject) => {
 }
 
 describe("the built-in catalogue", () => {
-  it("has the eleven kinds of the specification, two of them accounting", () =>
+  it("has the kinds of the specification, some of them several times", () =>
     assert.sameMembers(
       catalogue().map(({ kind }) => kind),
       [
@@ -34,10 +34,16 @@ describe("the built-in catalogue", () => {
         "inventory",
         "fulfillment",
         "source_hosting",
+        "documents",
+        "knowledge_base",
+        "project_management",
         "chat",
         "email",
         "http",
-        "ai"
+        "ai",
+        "crm",
+        "crm",
+        "crm"
       ]
     ))
 
@@ -70,14 +76,15 @@ describe("the built-in catalogue", () => {
 
   it("fills what every record of a common entity must have", () => {
     const lacking = catalogue().flatMap(({ entities, slug }) =>
-      entities.flatMap((entity) => {
-        const { cdm } = entity
-        if (cdm === undefined || !isCdmEntity(cdm)) return []
-        const { missing } = coverageOf(cdm, entity)
-        return missing
-          .filter((name) => cdmEntities[cdm].required.includes(name))
-          .map((name) => `${slug} ${cdm} ${name}`)
-      })
+      entities.flatMap((entity) =>
+        mapsOf(entity).flatMap(({ fields, kind, model }) =>
+          kind === "unified"
+            ? []
+            : coverageOf(model, fields)
+                .missing.filter((name) => model.fields[name]?.isRequired === true)
+                .map((name) => `${slug} ${model.name} ${name}`)
+        )
+      )
     )
     assert.deepStrictEqual(lacking, [])
   })

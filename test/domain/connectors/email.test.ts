@@ -5,6 +5,12 @@ import { buildRequest } from "../../../src/domain/connector/request/UnsignedRequ
 import { findAction } from "../../../src/domain/connector/Definition.js"
 import { injectedParts } from "../../../src/domain/connector/request/Injection.js"
 import { type MailMessage, buildMessage } from "../../../src/domain/connector/request/MailMessage.js"
+import { mapsOf } from "../../../src/domain/connector/EntityMaps.js"
+import { entityPlan } from "../../../src/domain/connector/EntityPlan.js"
+import { MapCost } from "../../../src/domain/mapping/MapCost.js"
+import { readRecord } from "../../../src/domain/mapping/RecordReading.js"
+import { writeNewRecord } from "../../../src/domain/mapping/RecordWriting.js"
+import { runAtOnce } from "../../support/RunAtOnce.js"
 import { email as builtIn } from "../../../src/domain/connectors/Email.js"
 import type { JsonObject } from "../../../src/domain/Json.js"
 
@@ -38,6 +44,37 @@ const read = ({ content }: MailMessage) => {
 const decoded = (base64: string) => Buffer.from(base64, "base64").toString()
 
 describe("e-mail", () => {
+  it("has the sender of the connection, where a message names none", () => {
+    const { from, ...message } = hello
+    const sender = (args: JsonObject) =>
+      JSON.parse(
+        String(Either.getOrThrow(request("sendEmail", args, { host: "a.example", from: "svc@acme.example" })).body)
+      ).from
+    assert.strictEqual(sender(message), "svc@acme.example")
+    assert.strictEqual(sender({ ...message, from }), from)
+  })
+
+  it("is a direct message to an address", () => {
+    const entity = email.entities.find(({ name }) => name === "message")
+    const map = entity === undefined ? undefined : mapsOf(entity)[0]
+    if (entity === undefined || map === undefined) return assert.fail("no entity")
+    const plan = entityPlan(entity, map.model, map, "en")
+    const { mistakes, record } = writeNewRecord(plan.writing, {
+      email: "bob@example.com",
+      text: "Hi",
+      threadId: "<1@example.com>",
+      attachments: [{ filename: "a.txt", base64: "SGk=" }]
+    })
+    assert.deepStrictEqual([...mistakes], [])
+    const { content } = Either.getOrThrow(sent({ ...hello, ...record, from: "ada@example.com" }))
+    assert.include(content, "To: bob@example.com")
+    assert.include(content, "In-Reply-To: <1@example.com>")
+    assert.include(content, "a.txt")
+    const answer = { messageId: "<2@example.com>", accepted: ["bob@example.com"], rejected: [] }
+    const { record: read } = runAtOnce(readRecord(plan.reading, answer, new MapCost()))
+    assert.deepInclude(read, { id: "<2@example.com>", email: "bob@example.com" })
+  })
+
   it("goes to the connection's server, with what an SMTP transport needs", () => {
     const one = Either.getOrThrow(request("sendEmail", hello, { host: "smtp.example.com", port: 2525 }))
     assert.deepInclude(one, { method: "SEND", origin: "smtp://smtp.example.com:2525", timeoutMillis: 60_000 })

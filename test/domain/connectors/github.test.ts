@@ -10,7 +10,8 @@ import {
   listOf,
   objectOf
 } from "../../support/ConnectorCaller.js"
-import type { Json } from "../../../src/domain/Json.js"
+import { makeEntityCaller } from "../../support/EntityCaller.js"
+import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { githubFake } from "../../support/fakes/github.js"
 
@@ -30,8 +31,22 @@ const lists = (count: number) => (result: Json) => assert.lengthOf(listOf(result
 const isNothing = (result: Json) => assert.isNull(result)
 
 describe("GitHub", () => {
-  it("answers every action", () =>
-    callEveryAction(github, octocat, {
+  it("answers every action", async () => {
+    const issue = objectOf(await octocat.result("createIssue", { ...hello, title: "Node" }))
+    const issueId = String(issue["node_id"])
+    const comment = objectOf(await octocat.result("createCommentNode", { issueId, body: "Why?" }))
+    const commentId = String(comment["node_id"])
+    await callEveryAction(github, octocat, {
+      getRepositoryNode: [{ id: "R_1" }, hasMembers({ full_name: "octocat/hello" })],
+      listAccountIssues: [{ filter: "repos", state: "all", pulls: false }, lists(1)],
+      getIssueNode: [{ id: issueId }, hasMembers({ title: "Node", state: "OPEN", labels: [] })],
+      getCommentNode: [{ id: commentId }, hasMembers({ body: "Why?", issue: { node_id: issueId } })],
+      createCommentNode: [{ issueId, body: "So." }, hasMembers({ body: "So." })],
+      updateCommentNode: [{ id: commentId, body: "Why not?" }, hasMembers({ body: "Why not?" })],
+      deleteCommentNode: [{ id: commentId }, hasMembers({ deleteIssueComment: { clientMutationId: null } })],
+      deleteIssueNode: [{ id: issueId }, hasMembers({ deleteIssue: { clientMutationId: null } })],
+      listMembers: [{ org: "acme", first: 2 }, hasItems("nodes", 2)],
+      getUser: [{ login: "ada" }, hasMembers({ name: "Ada Byron" })],
       getAuthenticatedUser: [{}, hasMembers({ login: "octocat" })],
       listRepositories: [{ visibility: "all" }, lists(2)],
       getRepository: [{ ...hello, owner: "mona_acme" }, hasMembers({ full_name: "octocat/hello" })],
@@ -57,7 +72,10 @@ describe("GitHub", () => {
       listIssues: [hello, lists(4)],
       searchIssues: [{ q: "is:open" }, hasItems("items", 5)],
       getIssue: [{ ...hello, number: 2 }, hasMembers({ title: "Issue 2" })],
-      createIssue: [{ ...hello, title: "New", labels: ["bug"] }, hasMembers({ title: "New", labels: ["bug"] })],
+      createIssue: [
+        { ...hello, title: "New", labels: ["bug"] },
+        hasMembers({ title: "New", labels: [{ name: "bug" }] })
+      ],
       updateIssue: [{ ...hello, number: 2, state: "closed" }, hasMembers({ state: "closed" })],
       listIssueComments: [{ ...hello, number: 2 }, lists(2)],
       createIssueComment: [{ ...hello, number: 2, body: "Yes" }, hasMembers({ body: "Yes" })],
@@ -66,7 +84,8 @@ describe("GitHub", () => {
       createPullRequest: [{ ...hello, title: "New", head: "a", base: "main" }, hasMembers({ number: 3, title: "New" })],
       updatePullRequest: [{ ...hello, number: 1, title: "Other" }, hasMembers({ title: "Other" })],
       mergePullRequest: [{ ...hello, number: 1, merge_method: "squash" }, hasMembers({ merged: true })]
-    }))
+    })
+  })
 
   it("follows the Link header to the last page, with the filters that it carries", async () => {
     const pages = await octocat.pages("listIssues", { ...hello, per_page: 2, state: "all" })
@@ -124,5 +143,71 @@ describe("GitHub", () => {
     assert.strictEqual(reading.limit, 5_000)
     assert.isBelow(reading.remaining ?? 5_000, 5_000)
     assert.strictEqual(reading.resetAt, 1_795_245_000_000)
+  })
+})
+
+describe("GitHub's records as those of project management", () => {
+  const entity = (name: string) => makeEntityCaller(github, octocat, name)
+
+  it("are projects", async () => {
+    const projects = await entity("repository").list()
+    assert.deepStrictEqual(
+      projects.map(({ record }) => [record["id"], record["key"], record["status"]]),
+      [
+        ["R_1", "octocat/hello", "active"],
+        ["R_2", "octocat/other", "archived"]
+      ]
+    )
+    assert.deepStrictEqual((await entity("repository").get("R_2")).record, projects[1]?.record)
+  })
+
+  it("are tasks, the same whether they are listed or read", async () => {
+    const members: JsonObject = {
+      title: "Repair the sum",
+      description: "It does not add up.",
+      projectId: "R_1",
+      assigneeIds: ["ada", "octocat"],
+      labels: ["bug"],
+      status: "OPEN"
+    }
+    const made = await entity("issue").create(members)
+    assert.deepInclude(made.record, { ...members, rawStatus: "open" })
+    const id = String(made.record["id"])
+    const changed = await entity("issue").update(id, { status: "DONE", labels: ["bug", "sums"], assigneeIds: [] })
+    assert.deepInclude(changed.record, { title: "Repair the sum", status: "DONE", labels: ["bug", "sums"] })
+    const since = String(changed.record["remoteUpdatedAt"])
+    const listed = (await entity("issue").list({ modifiedAfter: since })).filter(({ record }) => record["id"] === id)
+    assert.deepStrictEqual(
+      listed.map(({ record }) => record),
+      [changed.record]
+    )
+    await entity("issue").remove(id)
+    assert.deepInclude(await octocat.failure("getIssueNode", { id }), { category: "provider", code: "NOT_FOUND" })
+  })
+
+  it("are comments", async () => {
+    const { record: task } = await entity("issue").create({ title: "Discussed", projectId: "R_1" })
+    const made = await entity("comment").create({ taskId: task["id"] ?? "", content: "One." })
+    assert.deepInclude(made.record, { taskId: task["id"], content: "One." })
+    const id = String(made.record["id"])
+    assert.deepInclude((await entity("comment").update(id, { content: "Two." })).record, { content: "Two." })
+    await entity("comment").remove(id)
+    assert.deepInclude(await octocat.failure("getCommentNode", { id }), { code: "NOT_FOUND" })
+  })
+
+  it("are people: the members of the organization that the connection's config names", async () => {
+    const ofAcme = makeCaller(github, api.origin, {
+      method: "token",
+      credential: { apiKey: "ghp_fake" },
+      config: { organization: "acme" }
+    })
+    const pages = await ofAcme.pages("listMembers", { first: 2 })
+    assert.deepStrictEqual(
+      pages.map((page) => page.map((one) => objectOf(one)["login"])),
+      [["octocat", "hubot"], ["ada"]]
+    )
+    const people = await makeEntityCaller(github, ofAcme, "user").list()
+    assert.deepInclude(people[2]?.record, { id: "ada", name: "Ada Byron", email: "ada@example.com" })
+    assert.deepStrictEqual((await entity("user").get("ada")).record, people[2]?.record)
   })
 })

@@ -1,6 +1,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { slack as builtIn } from "../../../src/domain/connectors/slack/Slack.js"
 import { makeCaller, type Caller, hasItems, callEveryAction, hasMembers } from "../../support/ConnectorCaller.js"
+import { makeEntityCaller } from "../../support/EntityCaller.js"
 import type { Fake } from "../../support/fakes/Fake.js"
 import { slackFake } from "../../support/fakes/slack.js"
 
@@ -40,6 +41,7 @@ describe("Slack", () => {
       listUsers: [{}, hasItems("members", 3)],
       getUser: [{ user: "U2" }, ok],
       findUserByEmail: [{ email: "u2@example.com" }, ok],
+      lookUpRecipient: [{}, hasMembers({ ok: false })],
       getPermalink: [{ channel: "C0", message_ts: "1.0" }, ok]
     }))
 
@@ -73,5 +75,32 @@ describe("Slack", () => {
   it("waits as long as Slack says", async () => {
     api.plan({ status: 429, headers: { "retry-after": "30" }, json: { ok: false, error: "ratelimited" } })
     assert.deepInclude(await acme.failure("listUsers"), { category: "transient", retryAfterMillis: 30_000 })
+  })
+})
+
+describe("Slack's messages as common ones", () => {
+  const entity = (name: string) => makeEntityCaller(slack, acme, name)
+  const message = { text: "Hi", blocks: [{ type: "divider" }], threadId: "1795245000.000100" }
+
+  it("go to a channel by its id", async () => {
+    const made = await entity("message").create({ ...message, channelId: "C1" })
+    assert.deepInclude(made.record, { ...message, channelId: "C1", id: "9.0" })
+    assert.isEmpty(made.warnings)
+  })
+
+  it("go to a person by id or by e-mail address", async () => {
+    const byId = await entity("directMessage").create({ ...message, userId: "U2" })
+    assert.deepInclude(byId.record, { ...message, id: "9.0" })
+    await entity("directMessage").create({ text: "Ho", email: "u3@example.com" })
+    const [opened, posted] = api.asked.slice(-2).map((asked) => asked.json())
+    assert.deepStrictEqual(opened, { users: "U3" })
+    assert.deepStrictEqual(posted, { channel: "D1", text: "Ho" })
+    const refused = await entity("directMessage")
+      .create({ text: "Ho", email: "nobody@example.com" })
+      .then(
+        () => "sent",
+        (error: unknown) => String(error)
+      )
+    assert.include(refused, "users_not_found")
   })
 })

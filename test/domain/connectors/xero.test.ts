@@ -57,6 +57,7 @@ describe("Xero", () => {
       getCreditNote: [{ CreditNoteID: "id-1" }, hasMembers({ CreditNoteID: "id-1" })],
       listAccounts: [{ where: 'Type=="BANK"' }, hasItems("Accounts", 5)],
       getAccount: [{ AccountID: "id-1" }, hasMembers({ Name: "N1" })],
+      deleteItem: [{ ItemID: "id-1" }, (result) => assert.isNull(result)],
       emailInvoice: [{ InvoiceID: "id-1" }, (result) => assert.isNull(result)]
     }))
 

@@ -121,7 +121,8 @@ describe("the runs of an organisation at once", () => {
       Array.from({ length: mostRuns }, (_, n) => only.client.run(instant, { n: `only${n}`, calls: 1 }))
     )
     assert.isAtMost(most, mostRuns)
-    for (const { body, status } of answers) assert.strictEqual(status, 200, JSON.stringify(body))
+    const held = await cluster.sql("SELECT l.*, n.id AS node FROM place_leases l LEFT JOIN nodes n ON n.id = l.seat")
+    for (const { body, status } of answers) assert.strictEqual(status, 200, JSON.stringify({ body, held }))
   })
 })
 

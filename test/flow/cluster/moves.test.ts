@@ -7,6 +7,7 @@ import { acme, ownBase } from "../../support/connectors.js"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { outwardPlaces } from "../../../src/domain/Limits.js"
+import { lockClasses } from "../../../src/runtime/postgres/database/NodeRow.js"
 import { beginRun, type ClusterNode, makeCluster, nodeOf, shardCount, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { assertWithin } from "../../support/pace.js"
@@ -213,6 +214,33 @@ describe("nodes that join and leave one after the other", () => {
       }
     }
   }
+
+  it("get shards once they are ready, and then at once, also where another one leaves in the same moment", async () => {
+    const early = new Set<number>()
+    const looking = { isOver: false }
+    const watching = (async () => {
+      while (!looking.isOver) {
+        const held = await cluster.sql<{ number: number }>(
+          `SELECT n.number FROM nodes n
+             JOIN pg_locks own ON own.classid::bigint = ${lockClasses.node} AND own.objid::bigint = n.number AND own.granted
+             JOIN pg_locks shard ON shard.pid = own.pid AND shard.classid::bigint = ${lockClasses.shard} AND shard.granted
+           WHERE n.starting AND own.database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1`
+        )
+        for (const { number } of held) early.add(number)
+        await new Promise((done) => setTimeout(done, 10))
+      }
+    })()
+    const watch = watchShards()
+    const [leaving] = nodes.splice(0, 1)
+    nodes.push(await cluster.start())
+    leaving?.kill("SIGTERM")
+    await leaving?.ended
+    await cluster.whole(3)
+    looking.isOver = true
+    await watching
+    assert.isEmpty(early, "a node had shards before it was ready")
+    assertWithin(await watch.stop(), 1_000, "a shard had no owner for too long")
+  }, 60_000)
 
   it("leave no shard without an owner, cost few statements, and poison no run that is in one slow call", async () => {
     let isReleased = false

@@ -311,7 +311,10 @@ describe("on an operator's Postgres", () => {
       nodesOf(nodes.pid).some(({ name, pid }) => name === "runner-1" && pid !== before.pid) &&
       (await caller.run(workflow, { n: 4 })).body === 4
     await eventually(isBack, Boolean)
-    nodes.kill("SIGINT")
+    // As a terminal that is closed does.
+    const processes = treeOf(nodes.pid)
+    nodes.kill("SIGHUP")
     assert.strictEqual(await nodes.ended, 0, nodes.output())
+    assert.deepStrictEqual(processes.filter(isSameProcess), [])
   }, 60_000)
 })

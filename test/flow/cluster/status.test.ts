@@ -86,7 +86,7 @@ describe("a service that is alone", () => {
     assert.isAtMost(Date.parse(oldestUnfinishedAt), Date.now())
     const { code, output } = await command(own.env)
     assert.strictEqual(code, 0, output)
-    assert.match(output, /^alone +- +all +- +- +alive .* 300$/m)
+    assert.match(output, /^alone +- +all +- +- +1 +alive .* 300$/m)
     assert.include(output, "300 of 300 shards are held.")
     alone.kill("SIGTERM")
     await alone.ended
@@ -201,6 +201,7 @@ describe("the sentence that says what is wrong", () => {
     role: "api",
     address: null,
     version: "0a1b2c3d",
+    release: 1,
     state: "alive",
     since: "2026-11-25T10:00:00.000Z",
     secondsSinceHeartbeat: 0.2,
@@ -211,6 +212,7 @@ describe("the sentence that says what is wrong", () => {
     [[], 300, "No svc runs on this database."],
     [[node], 300, "300 of 300 shards are held by no node."],
     [[{ ...node, state: "leaving" }], 0, "Node 4 (api) is leaving."],
+    [[{ ...node, state: "starting" }], 0, "Node 4 (api) is starting."],
     [
       [node, { ...node, state: "silent", secondsSinceHeartbeat: 3.4, role: "all", address: "h:1" }],
       0,

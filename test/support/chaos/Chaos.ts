@@ -1,34 +1,46 @@
 /**
  * A trial: a cluster of one `api` node and three `runner` nodes under load, whose nodes are killed, frozen, cut off, stopped
- * and joined as a seed draws it. Ends with everything healed and all work done, and judges each promise.
+ * and joined, get wrong clocks and are replaced by another build, and whose Postgres and NATS are restarted, as a seed draws it. Ends with everything healed and all work done, and judges each promise.
  */
 import { Effect, Exit, Scope } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
+import { serviceRelease } from "../../../src/domain/run/ServiceRelease.js"
 import { makeCluster, type TestCluster } from "../cluster.js"
+import { balanceConnections } from "../connectionBalancer.js"
 import { eventually } from "../eventually.js"
 import { startNats } from "../natsServer.js"
 import { startOAuthProvider } from "../oauthProvider.js"
-import { paced } from "../pace.js"
+import { pacedLately } from "../pace.js"
 import { assertSound } from "../proofs.js"
 import { startProvider } from "../provider.js"
+import { buildRelease } from "../release.js"
 import { createSecondOrganisation } from "../secondOrganisation.js"
 import { makeDataDirectory } from "../Service.js"
 import { makeTickSchedules } from "../tickSchedules.js"
 import { makeAccessLoad } from "./AccessLoad.js"
 import { makeConnectionLoad } from "./ConnectionLoad.js"
+import { startFarm } from "./Farm.js"
+import { makeFarmLoad } from "./FarmLoad.js"
 import { makeFaults } from "./Faults.js"
+import { makeLedger } from "./Ledger.js"
+import { makeMembers } from "./Members.js"
 import { hearMessages, type Messages } from "./Messages.js"
 import { makeStarter, type TrialNode } from "./Nodes.js"
-import { drawFaults } from "./Plan.js"
+import { startOwnPostgres } from "./OwnPostgres.js"
+import { drawFaults, drawMoods, randomOf } from "./Plan.js"
 import { makeRunLoad } from "./RunLoad.js"
+import { makeRpcLoad } from "./RpcLoad.js"
+import { tellIdleSessions } from "./Sessions.js"
 import { judgeRuns } from "./RunVerdict.js"
 import { makeTrial, type Trial } from "./Trial.js"
 
 interface ChaosOptions {
   readonly seed: number
   readonly durationMillis: number
+  /** At which the cluster answers; 0: a free one. */
+  readonly port: number
   /** A directory for the logs of the nodes, one file for each. */
   readonly logs?: string | undefined
   /** Told what happens, as it happens. */
@@ -44,8 +56,31 @@ const fullMillis = 60_000
 /** Until the last event has been told to those who wait for it. */
 const restMillis = 1_500
 
+/** The next release: with an engine of its own, a further migration and a further member of a message. */
+const buildNext = async () => {
+  const next = await buildRelease("chaos", {
+    number: serviceRelease + 1,
+    migrations: [
+      {
+        name: "9001_expand",
+        oldestBeside: serviceRelease,
+        statement: "ALTER TABLE executions ADD COLUMN of_next_release text"
+      }
+    ],
+    extendsMessages: true
+  })
+  next.carryBuilt()
+  return next
+}
+
 /** Returns the violations, after it has printed the table. */
-export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptions): Promise<ReadonlyArray<string>> => {
+export const runChaos = async ({
+  durationMillis,
+  logs,
+  port,
+  print,
+  seed
+}: ChaosOptions): Promise<ReadonlyArray<string>> => {
   const begun = performance.now()
   const trial = makeTrial((line) => print(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${line}`))
   const { nodes, say, tried, violated } = trial
@@ -54,18 +89,35 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
   const messages = await hearMessages(nats.url, mark)
   const provider = await startProvider()
   const tokens = await startOAuthProvider()
-  const cluster = await makeCluster()
+  const farm = await startFarm(randomOf(seed))
+  const ledger = makeLedger(trial)
+  const [postgres, next] = await Promise.all([startOwnPostgres(), buildNext()])
+  const cluster = await makeCluster({}, postgres.database)
   const place = makeDataDirectory()
+  const closing: Array<() => Promise<void>> = []
+  const balancer = await balanceConnections(port, () =>
+    nodes.filter(({ isGone, role }) => role === "api" && !isGone).map(({ node }) => node)
+  )
   try {
-    const start = makeStarter(cluster, nats.port)
-    const faults = makeFaults(trial, nats, start)
-    await Promise.all((["api", "runner", "runner", "runner"] as const).map(faults.join))
+    const start = makeStarter(cluster, {
+      natsPort: nats.port,
+      postgresPort: postgres.port,
+      next,
+      directory: place.directory
+    })
+    const members = makeMembers(trial, start)
+    const faults = makeFaults(trial, { members, nats, postgres })
+    await Promise.all((["api", "runner", "runner", "runner"] as const).map(members.join))
+    say(`the cluster answers at ${balancer.url}`)
     const front = nodes.find(({ role }) => role === "api")
     if (front === undefined) throw new Error("no api node started")
     await cluster.whole(3)
     const stranger = await createSecondOrganisation(place.dataDir, "Stranger", cluster.env)
     const runs = await makeRunLoad(trial, front, provider)
     const connections = await makeConnectionLoad(trial, front, tokens)
+    const items = await makeFarmLoad(trial, front, farm)
+    const remote = await makeRpcLoad(trial, front, { url: balancer.url, farm, connections: items.connections })
+    closing.push(remote.close)
     const access = makeAccessLoad(trial, stranger, {
       records: () => [...runs.accepted.values()],
       connections: connections.ids
@@ -74,21 +126,31 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
     const ticks = await makeTickSchedules(front.node.client, cluster.sql, { flow, schedules, missed: 1 })
 
     say(`the load begins; seed ${seed}`)
-    const loads = [runs.send(), connections.send(), access.send()]
+    const loads = [
+      runs.send(),
+      connections.send(),
+      access.send(),
+      items.send(drawMoods(seed, durationMillis)),
+      remote.send()
+    ]
+    const sessions = tellIdleSessions(trial, cluster)
     await faults.run(drawFaults(seed, durationMillis))
     const healedAt = Date.now()
-    say("all faults are over")
+    say(`all faults are over: ${[...faults.done].map(([kind, count]) => `${count} ${kind}`).join(", ")}`)
     trial.isOver = true
     await recover(trial, cluster, healedAt)
-    await Promise.all(loads)
+    await Promise.all([...loads, sessions])
     say("all work was accepted")
     const until = new Date(Date.now() - restMillis)
     await drain(trial, cluster)
     tried("ticks", (await ticks.summarise(until)).ticks)
     for (const tick of await ticks.wrong(until)) violated("ticks", JSON.stringify(tick))
     await ticks.remove()
-    await judgeRuns(trial, cluster, runs, provider)
-    await connections.judge()
+    await judgeRuns(trial, cluster, runs, provider, ledger)
+    await items.judge(cluster, ledger)
+    await remote.judge(cluster, ledger)
+    await connections.judge(cluster, ledger)
+    await judgeDeadLetters(trial, cluster)
     judgeSecrets(trial, nodes)
     judgeMessages(trial, messages)
     tried("secrets", messages.events())
@@ -96,15 +158,20 @@ export const runChaos = async ({ durationMillis, logs, print, seed }: ChaosOptio
     if (durationMillis >= fullMillis) for (const name of trial.untried()) violated(name, "nothing has tried it")
   } finally {
     if (logs !== undefined) keepLogs(logs, nodes)
+    for (const close of closing) await close()
     for (const one of nodes) one.isGone = true
     await cluster.end().catch((error: unknown) => violated("recovery", String(error)))
+    balancer.close()
     await provider.close()
     await tokens.close()
+    await farm.close()
     await messages.close()
     await Effect.runPromise(Scope.close(scope, Exit.void))
+    await postgres.close()
+    next.remove()
     place.remove()
   }
-  print(`\n${trial.table()}`)
+  print(`\n${ledger.table()}\n\n${trial.table()}`)
   print(
     trial.violations().length === 0
       ? `\nNo promise was violated. Seed ${seed}.`
@@ -120,7 +187,7 @@ const recover = async ({ nodes, say, tried, violated }: Trial, cluster: TestClus
   try {
     await cluster.whole(holders())
     const took = Date.now() - healedAt
-    if (took > paced(wholeMillis)) violated("recovery", `all shards were held after ${took} ms`)
+    if (took > pacedLately(wholeMillis)) violated("recovery", `all shards were held after ${took} ms`)
     say(`all shards are held, ${took} ms after the last fault`)
   } catch (error) {
     violated("recovery", `not all shards are held: ${String(error)}`)
@@ -151,6 +218,15 @@ const drain = async ({ ask, nodes, say, violated }: Trial, cluster: TestCluster)
     if (status !== 200) violated("recovery", `${one.name} is not ready`)
   }
   say(`all work has ended, ${Math.round(performance.now() - began)} ms later`)
+}
+
+/** All work of the trial succeeds, but for what a lost connection ends: nothing becomes a dead letter. */
+const judgeDeadLetters = async ({ violated }: Trial, cluster: TestCluster) => {
+  for (const row of await cluster.sql<{ id: string }>(
+    `SELECT d.* FROM dead_letters d LEFT JOIN executions e ON e.id = d.execution_id
+     WHERE e.record->>'workflowName' IS DISTINCT FROM 'connected' LIMIT 50`
+  ))
+    violated("accepted", `the dead letter ${row.id}: ${JSON.stringify(row).slice(0, 1_000)}`)
 }
 
 const keepLogs = (directory: string, nodes: ReadonlyArray<TrialNode>) => {

@@ -2,8 +2,10 @@
  * Calls through connections whose tokens expire after seconds, at a provider that rotates refresh tokens and ends a grant
  * whose spent token is used again: by the proxy, and by runs.
  */
+import type { TestCluster } from "../cluster.js"
 import type { OAuthProvider } from "../oauthProvider.js"
 import { acme } from "../oauthProvider.js"
+import type { Ledger } from "./Ledger.js"
 import type { TrialNode } from "./Nodes.js"
 import type { Trial } from "./Trial.js"
 
@@ -21,7 +23,7 @@ export interface ConnectionLoad {
   /** Of the connections and of their customers. */
   readonly ids: () => ReadonlyArray<Connection>
   /** To be called at the end, when all connections are at rest. */
-  readonly judge: () => Promise<void>
+  readonly judge: (cluster: TestCluster, ledger: Ledger) => Promise<void>
 }
 
 export const makeConnectionLoad = async (
@@ -69,10 +71,14 @@ export const makeConnectionLoad = async (
     if (made !== undefined) current.push(made)
   }
 
+  const replacing = new Set<number>()
   /** Replaces a connection that its provider has ended. */
-  const replace = async (at: number, ended: Connection) => {
+  const replace = async (at: number) => {
+    if (replacing.has(at)) return
+    replacing.add(at)
     const made = await connect()
-    if (made !== undefined && current[at] === ended) current[at] = made
+    if (made !== undefined) current[at] = made
+    replacing.delete(at)
   }
 
   const callByProxy = async (n: number) => {
@@ -84,7 +90,7 @@ export const makeConnectionLoad = async (
       "x-end-org-id": connection.customer,
       "x-svc-connections": connection.id
     })
-    if (answer?.body?.code === "CONNECTION_NOT_ACTIVE" && current[at] === connection) await replace(at, connection)
+    if (answer?.body?.code === "CONNECTION_NOT_ACTIVE" && current[at] === connection) await replace(at)
   }
   const callByRun = async (n: number) => {
     const connection = current[n % connections]
@@ -97,7 +103,7 @@ export const makeConnectionLoad = async (
     send: async () => {
       await Promise.all([repeat(3, callByProxy), repeat(0.5, callByRun)])
     },
-    judge: async () => {
+    judge: async (cluster, ledger) => {
       const times = new Map<string, Array<number>>()
       for (const [at, { refresh_token: token = "" }] of provider.tokenRequests.entries())
         times.set(token, [...(times.get(token) ?? []), provider.tokenRequestedAt[at] ?? 0])
@@ -123,6 +129,18 @@ export const makeConnectionLoad = async (
         say(`${id} is lost: ${JSON.stringify(shown?.body.data)}`)
       }
       if (lost > repeated) violated("refresh", `${lost} connections are lost, by ${repeated} repeated requests`)
+      const [stored] = await cluster.sql<{ refreshes: number; open: number }>(
+        `SELECT coalesce(sum(number - 1), 0)::int AS refreshes,
+          (SELECT count(*)::int FROM refresh_intents WHERE connection_id = ANY($1)) AS open
+        FROM credentials WHERE connection_id = ANY($1)`,
+        [all.map(({ id }) => id)]
+      )
+      // Of a lost connection one answer was not received. A refresh that is open may have been asked for: by an owner that died
+      // before it had the answer, and the next call finds out; or just now.
+      const outside = new Set(provider.tokenRequests.map((form) => form["refresh_token"])).size
+      const known = (stored?.refreshes ?? 0) + lost
+      const service = Math.max(known, Math.min(outside, known + (stored?.open ?? 0)))
+      ledger.compare("refresh", { what: "refreshes of tokens", outside, service })
       say(
         `${provider.tokenRequests.length} token requests, ${repeated} repeated, ${lost} of ${all.length} connections lost`
       )

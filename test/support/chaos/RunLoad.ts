@@ -10,6 +10,9 @@ import type { TrialNode } from "./Nodes.js"
 import type { Trial } from "./Trial.js"
 
 export const steps = 3
+/** Webhooks overtake so many others, and are sent at once up to so many times. */
+const disorder = 12
+const copies = 3
 /** A run calls `/<name>/<step>` in this order, and ends with its name. */
 const code = (url: string, pauseMillis: number) => `export default async (ctx) => {
   const { name } = ctx.input
@@ -33,6 +36,10 @@ export interface RunLoad {
   readonly accepted: ReadonlyMap<string, string>
   /** The workflows whose runs are counted. */
   readonly workflows: ReadonlyArray<string>
+  /** The trigger of the webhooks. */
+  readonly trigger: string
+  /** How many webhooks were accepted, also those that repeat another one. */
+  readonly sentEvents: () => number
   /** When a cancel was answered, by the names of the runs, in Unix milliseconds. */
   readonly cancelledAt: ReadonlyMap<string, number>
 }
@@ -47,6 +54,7 @@ export const makeRunLoad = async (trial: Trial, front: TrialNode, provider: Prov
   const long = await client.workflow("endless", "long", endless(provider.url))
   const hook = await makeWebhook(client, [{ workflowId: event }], { deduplicationKey: "name" })
   const accepted = new Map<string, string>()
+  let sentEvents = 0
   const cancelledAt = new Map<string, number>()
   const { ask, insist, tried, violated } = trial
 
@@ -58,10 +66,15 @@ export const makeRunLoad = async (trial: Trial, front: TrialNode, provider: Prov
     if (answer !== undefined) accepted.set(name, id(answer))
   }
 
+  /** Webhooks come in any order, and some of them several times at once. */
   const sendEvent = async (n: number) => {
     const name = `event-${n}`
-    const answer = await insist(name, () => ask("POST", hook.path, { name }), isDone)
-    note(name, answer, ({ body }) => body.eventId)
+    await pause(((n * 7_919) % disorder) * 100)
+    const answers = await Promise.all(
+      Array.from({ length: 1 + (n % copies) }, () => insist(name, () => ask("POST", hook.path, { name }), isDone))
+    )
+    sentEvents += answers.filter((answer) => answer !== undefined).length
+    note(name, answers[0], ({ body }) => body.eventId)
   }
   const startQueued = async (n: number) => {
     const name = `queued-${n}`
@@ -110,6 +123,8 @@ export const makeRunLoad = async (trial: Trial, front: TrialNode, provider: Prov
   return {
     accepted,
     cancelledAt,
+    trigger: hook.id,
+    sentEvents: () => sentEvents,
     workflows: [event, queued, instant, long],
     send: async () => {
       await Promise.all([

@@ -1,6 +1,8 @@
 /** Judges the runs of a trial when all have ended: each accepted one is there, once, with its result and its calls. */
 import type { TestCluster } from "../cluster.js"
 import type { Provider, Request } from "../provider.js"
+import { groupBy } from "./Groups.js"
+import type { Ledger } from "./Ledger.js"
 import { type RunLoad, steps } from "./RunLoad.js"
 import type { Trial } from "./Trial.js"
 
@@ -18,22 +20,13 @@ const stopMillis = 1_000
 /** What a busy machine may add. */
 const allowanceMillis = 1_000
 
-const groupBy = <A>(all: ReadonlyArray<A>, keyOf: (one: A) => string): ReadonlyMap<string, ReadonlyArray<A>> => {
-  const groups = new Map<string, Array<A>>()
-  for (const one of all) {
-    const group = groups.get(keyOf(one))
-    if (group === undefined) groups.set(keyOf(one), [one])
-    else group.push(one)
-  }
-  return groups
-}
-
 /** Judges the runs of a trial. All must have ended. */
 export const judgeRuns = async (
   trial: Trial,
   cluster: TestCluster,
   load: RunLoad,
-  provider: Provider
+  provider: Provider,
+  ledger: Ledger
 ): Promise<void> => {
   const stored = await cluster.sql<StoredRun>(
     `SELECT id, input->>'name' AS name, status, output #>> '{}' AS output FROM executions
@@ -41,6 +34,17 @@ export const judgeRuns = async (
     [load.workflows]
   )
   const timedOut = judgeRecords(trial, load, stored)
+  ledger.compare("accepted", { what: "runs", outside: load.accepted.size, service: stored.length })
+  const [events] = await cluster.sql<{ accepted: number; duplicate: number }>(
+    `SELECT count(*) FILTER (WHERE status = 'delivered')::int AS accepted,
+      count(*) FILTER (WHERE status = 'duplicate')::int AS duplicate FROM event_records WHERE trigger_id = $1`,
+    [load.trigger]
+  )
+  const names = [...load.accepted.keys()].filter((name) => name.startsWith("event-"))
+  ledger.compare("accepted", { what: "events", outside: names.length, service: events?.accepted ?? 0 })
+  trial.say(
+    `${load.sentEvents()} webhooks were accepted for ${names.length} events; ${events?.duplicate} are duplicates`
+  )
   await showLost(trial, cluster, load, stored)
   let repeated = 0
   for (const [name, requests] of groupBy(provider.requests, ({ url }) => url.split("/")[1] ?? "")) {

@@ -1,6 +1,7 @@
 /** What the parts of a trial share: its nodes, its verdict, and requests to whichever `api` node is there. */
 import { setTimeout as pause } from "node:timers/promises"
 import type { Answer } from "../api.js"
+import { pacedLately } from "../pace.js"
 import type { TrialNode } from "./Nodes.js"
 import { type PromiseName, makeVerdict, type Verdict } from "./Verdict.js"
 
@@ -10,6 +11,8 @@ const answerMillis = 30_000
 const allowanceMillis = 5_000
 /** A request that was sent so long before its node was asked to stop has been accepted. */
 const acceptMillis = 300
+/** A node that stops answers what it can in this time, and gives up the rest. */
+const graceMillis = 24_000
 /** A request without an answer is given up after this time. */
 const patienceMillis = 90_000
 
@@ -20,6 +23,8 @@ export interface Trial extends Verdict {
   readonly begunAt: number
   /** What was done to runners that may end a request of theirs in the middle: deaths, freezes, lost paths to Postgres. */
   readonly deaths: Array<{ readonly what: string; readonly from: number; until: number }>
+  /** When shards, and the owners of connections, may have moved. */
+  readonly changes: Array<{ readonly from: number; until: number }>
   /** The load goes on until this is set. */
   isOver: boolean
   /** Sends a request once, to an `api` node. `undefined`: there is none, or the connection broke. */
@@ -43,6 +48,8 @@ export interface Trial extends Verdict {
 /** How long the node was frozen between two times. */
 const frozenMillis = ({ frozen }: TrialNode, from: number, until: number): number =>
   frozen.reduce((sum, one) => sum + Math.max(0, Math.min(until, one.until) - Math.max(from, one.from)), 0)
+
+const isGivenUp = ({ stoppedAt }: TrialNode): boolean => stoppedAt !== undefined && Date.now() - stoppedAt > graceMillis
 
 /** How long an item of the load is repeated: over all faults, and what follows. */
 const insistMillis = 120_000
@@ -74,7 +81,8 @@ export const makeTrial = (say: (line: string) => void): Trial => {
       const answer: Answer = { status: response.status, body: parsed(text), headers: response.headers }
       verdict.tried("answers")
       const took = Date.now() - from - frozenMillis(one, from, Date.now())
-      if (took > answerMillis + allowanceMillis) violatedAnswer(`${what}: ${response.status} after ${took} ms`)
+      const longest = answerMillis + allowanceMillis
+      if (took > longest && took > pacedLately(longest)) violatedAnswer(`${what}: ${response.status} after ${took} ms`)
       if (response.status === 500) violatedAnswer(`${what}: 500 ${text}`)
       // The answer of a provider is passed on as it is.
       const isOwn = !path.startsWith("/api/v1/proxy/")
@@ -82,7 +90,7 @@ export const makeTrial = (say: (line: string) => void): Trial => {
       return answer
     } catch (error) {
       if (Date.now() - from >= patienceMillis) violatedAnswer(`${what}: no answer`)
-      else if (!one.isGone || from < (one.stoppedAt ?? 0) - acceptMillis)
+      else if (!one.isGone || (from < (one.stoppedAt ?? 0) - acceptMillis && !isGivenUp(one)))
         violatedAnswer(`${what}: ${String(error)} ${String(causeOf(error))}`)
       return undefined
     }
@@ -94,6 +102,7 @@ export const makeTrial = (say: (line: string) => void): Trial => {
     say,
     begunAt: Date.now(),
     deaths: [],
+    changes: [],
     isOver: false,
     ask,
     insist: async (what, send, isAccepted) => {

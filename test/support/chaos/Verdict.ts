@@ -5,6 +5,12 @@ export const promises = {
   accepted: "what was accepted is committed: no event, no run is lost",
   once: "a deduplication key starts one run; a completed call never runs again, one in flight has the same key",
   ends: "every run ends, with its result; a cancelled one stops within a second",
+  items:
+    "a call through a connection has one key, makes one item at the provider, and a run knows of those that it made",
+  limits: "a provider that refuses is not asked before the time that it names, while its connection's owner stays",
+  deliveries: "the end of a run is told to its caller, each time under one id",
+  rpc: "a call of the RPC client is answered with its outcome, over all faults; one that is sent again has one effect",
+  watches: "a watch tells of every end of a run and of every event, or that some may have been missed",
   refresh: "one refresh for an expiry; at most two when an owner dies, never a loop",
   ticks: "a tick of a schedule fires once",
   tenants: "no organisation sees what is another's",

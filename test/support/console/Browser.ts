@@ -98,7 +98,8 @@ export const visitorOf = async (browser: Browser, dataDir: string, options: Visi
   )
   const page = await context.newPage()
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") note(`console: ${message.text()}`)
+    if (message.type() === "error" || message.type() === "warning")
+      note(`console: ${message.text()} (${message.location().url})`)
   })
   page.on("pageerror", ({ message }) => note(`an exception: ${message}`))
   await page.goto(signInLink(dataDir, options.email))

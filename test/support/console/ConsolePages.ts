@@ -56,7 +56,8 @@ export const consolePages = (seeded: Seeded): ReadonlyArray<ConsolePage> => [
   { name: "sessions", path: "/people?tab=sessions", shows: "(this one)" },
   { name: "keys", path: "/keys", shows: "shop backend" },
   { name: "key", path: `/keys/${seeded.key}`, shows: "Permissions" },
-  { name: "audit", path: "/audit", shows: "service account" },
+  // What people read is counted in entries of its own, which may be more than a page.
+  { name: "audit", path: "/audit?actor_type=service_account", shows: "(service account)" },
   { name: "settings", path: "/settings", shows: "Workspaces" },
   { name: "plan", path: "/settings?tab=plan", shows: "Use by day" },
   { name: "service", path: "/settings?tab=service", shows: "Nodes" }

@@ -56,10 +56,18 @@ const drawSeeded = async (client: Api, dataDir: string, browser: Awaited<ReturnT
     ["-dark", { scheme: "dark" }],
     ["-narrow", { width: 320 }]
   ] as const) {
-    const visitor = await visitorOf(browser, dataDir, options)
+    // A person each: one has 600 requests a minute.
+    const email = `owner${suffix}@example.com`
+    await client.call("POST", "/api/v1/users/invite", { email, role: "owner" })
+    const visitor = await visitorOf(browser, dataDir, { ...options, email })
     for (const { name, path, shows } of consolePages(seeded)) {
       await visitor.visit(path)
       await visitor.page.locator("main").getByText(shows).filter({ visible: true }).first().waitFor()
+      await visitor.page
+        .locator("main [role=status]")
+        .first()
+        .waitFor({ state: "detached", timeout: 5_000 })
+        .catch(() => undefined)
       await draw(visitor, `${name}${suffix}`)
     }
     await visitor.close()

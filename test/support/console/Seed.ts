@@ -103,6 +103,7 @@ export const shopConnector = (url: string) => ({
       name: "post_invoice",
       version: 1,
       title: "Post an invoice",
+      idempotency: { header: "Idempotency-Key" },
       request: { method: "POST", path: "/invoices", body: { order: "{{args.id}}", total: "{{args.total}}" } }
     },
     {
@@ -229,12 +230,31 @@ export const seed = async (client: Api, { calls = 300 }: { readonly calls?: numb
     routes: [{ workflowId: failing }]
   })
   await client.call("POST", new URL(failingTrigger.webhook.url).pathname, { sku: "B-17" })
-  const key = (await created("/api/v1/api-keys", { name: "shop backend", preset: "full_access" })).id
+  const issued = await created("/api/v1/api-keys", { name: "shop backend", preset: "full_access" })
+  const draft = (await client.call("GET", `/api/v1/workflows/${workflow}`)).body.data
+  const saved = [
+    // By another author, so that the earlier draft is kept.
+    await client.call(
+      "PUT",
+      `/api/v1/workflows/${workflow}`,
+      { code: `${syncCode}\n`, version: draft.version },
+      { authorization: `Bearer ${issued.key}`, "x-svc-test-mode": "true" }
+    ),
+    await client.call("PUT", "/api/v1/config", { level: "saas", scopeId: null, key: "env.REGION", value: "eu" })
+  ]
+  for (const { body, status } of saved) if (status > 201) throw new Error(JSON.stringify(body))
+  await created("/api/v1/releases", {})
   await created("/api/v1/secrets", { name: "ERP_TOKEN", value: "a secret of the seed" })
   await created("/api/v1/users/invite", { email: "ada@example.com", role: "developer", name: "Ada Lovelace" })
   const endpoint = (
     await created("/api/v1/webhook-endpoints", { url: "https://hooks.example.com/svc", events: ["execution.failed"] })
   ).id
+  await client.call("POST", `/api/v1/webhook-endpoints/${endpoint}/test`, {})
+  await eventually(
+    async () => (await client.call("GET", `/api/v1/webhook-endpoints/${endpoint}/attempts`)).body?.data ?? [],
+    (found) => found.length > 0,
+    60_000
+  )
   for (const id of [...runs, failed, manyCalls]) await client.ended(id, 60_000)
   const letters = await eventually(
     async () => (await client.call("GET", "/api/v1/dlq")).body?.data ?? [],
@@ -253,7 +273,7 @@ export const seed = async (client: Api, { calls = 300 }: { readonly calls?: numb
     event,
     deadLetter: letters[0]?.id ?? "",
     customer,
-    key,
+    key: issued.id,
     endpoint,
     close: shop.close
   }

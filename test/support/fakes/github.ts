@@ -1,5 +1,6 @@
 /** GitHub's REST API: pages by Link header, the rate limit in every answer, 422 with the invalid fields. */
 import { type FakeRequest, startFake, type Fake, type Reply, slice } from "./Fake.js"
+import { githubNodes } from "./githubNodes.js"
 
 type Item = Record<string, unknown>
 
@@ -48,6 +49,7 @@ const repo = "/repos/:owner/:repo"
 
 export const githubFake = (): Promise<Fake> => {
   let left = 5_000
+  const nodes = githubNodes()
   return startFake({
     headers: () => ({
       "x-ratelimit-limit": "5000",
@@ -64,10 +66,16 @@ export const githubFake = (): Promise<Fake> => {
     },
     routes: {
       "GET /user": () => ({ json: { login: "octocat", id: 1 } }),
-      "GET /user/repos": (asked, origin) => page(asked, origin, [repository, { ...repository, id: 2, name: "other" }]),
+      "GET /user/repos": (asked, origin) => page(asked, origin, nodes.repositories),
       "POST /user/repos": (asked) => made(asked, "name", repository),
       "POST /orgs/:org/repos": (asked) => made(asked, "name", { ...repository, owner: { login: asked.params["org"] } }),
-      "GET /search/issues": (asked, origin) => page(asked, origin, issues, "items"),
+      "GET /search/issues": (asked, origin) =>
+        asked.query.has("q")
+          ? page(asked, origin, issues, "items")
+          : {
+              status: 422,
+              json: { message: "Validation Failed", errors: [{ resource: "Search", field: "q", code: "missing" }] }
+            },
       [`GET ${repo}`]: (asked) => (asked.params["repo"] === "hello" ? { json: repository } : notFound),
       [`PATCH ${repo}`]: (asked) => ({ json: { ...repository, ...asked.json() } }),
       [`GET ${repo}/branches`]: (asked, origin) => page(asked, origin, [{ name: "main", commit: { sha: "c5b9" } }]),
@@ -92,9 +100,21 @@ export const githubFake = (): Promise<Fake> => {
           origin,
           issues.filter((item) => ["all", item["state"]].includes(asked.query.get("state") ?? "open"))
         ),
-      [`POST ${repo}/issues`]: (asked) => made(asked, "title", { id: 9, number: 9, state: "open" }),
+      [`POST ${repo}/issues`]: (asked) => {
+        const reply = made(asked, "title", {})
+        return reply.status === 201 ? { status: 201, json: nodes.create(asked.json()) } : reply
+      },
+      "POST /graphql": nodes.answer,
+      "GET /issues": (asked, origin) => page(asked, origin, nodes.listed(asked)),
+      "GET /users/:login": (asked) => {
+        const found = nodes.members.find(({ login }) => login === asked.params["login"])
+        return found === undefined ? notFound : { json: found }
+      },
       [`GET ${repo}/issues/:number`]: (asked) => one(issues, asked),
-      [`PATCH ${repo}/issues/:number`]: (asked) => one(issues, asked, asked.json()),
+      [`PATCH ${repo}/issues/:number`]: (asked) => {
+        const changed = nodes.update(asked.params["number"], asked.json())
+        return changed === undefined ? one(issues, asked, asked.json()) : { json: changed }
+      },
       [`GET ${repo}/issues/:number/comments`]: (asked, origin) => page(asked, origin, comments),
       [`POST ${repo}/issues/:number/comments`]: (asked) => made(asked, "body", { id: 3 }),
       [`GET ${repo}/pulls`]: (asked, origin) => page(asked, origin, pulls),

@@ -5,10 +5,21 @@ type Item = Record<string, unknown>
 
 const names = ["Customer", "Item", "Invoice", "Payment", "Bill", "Vendor", "Account"] as const
 
+const times = (n: number) => ({
+  MetaData: { CreateTime: `2026-10-0${n}T09:00:00Z`, LastUpdatedTime: `2026-11-0${n}T09:00:00Z` }
+})
+
 const records: Readonly<Record<string, ReadonlyArray<Item>>> = Object.fromEntries(
   names.map((name) => [
     name,
-    [1, 2, 3, 4, 5].map((n) => ({ Id: String(n), SyncToken: "0", Name: `${name} ${n}`, Active: n < 5, Balance: 0 }))
+    [1, 2, 3, 4, 5].map((n) => ({
+      Id: String(n),
+      SyncToken: "0",
+      Name: `${name} ${n}`,
+      Active: n < 5,
+      Balance: 0,
+      ...times(n)
+    }))
   ])
 )
 
@@ -20,14 +31,22 @@ const fault = (status: number, code: string, Message: string, Detail: string): R
   }
 })
 
+/** `where MetaData.LastUpdatedTime > '…' and MetaData.CreateTime > '…' orderby Id`. */
+const timeFilter = /where MetaData\.LastUpdatedTime > '([^']*)' and MetaData\.CreateTime > '([^']*)' orderby Id /
+
 const query = /^select \* from (\w+)\s+(?:where (\w+) = (\w+)\s+)?startposition (\d+) maxresults (\d+)$/i
 
 const queried = (asked: FakeRequest): Reply => {
   const text = asked.query.get("query") ?? ""
-  const [, name = "", member, value, start, most] = query.exec(text.replace(/\s+/g, " ")) ?? []
+  const [, modified = "", created = ""] = timeFilter.exec(text) ?? []
+  const [, name = "", member, value, start, most] = query.exec(text.replace(timeFilter, "").replace(/\s+/g, " ")) ?? []
   const all = records[name]
   if (all === undefined) return fault(400, "4000", "Error parsing query", `QueryParserError: ${text}`)
-  const found = all.filter((item) => member === undefined || String(item[member]) === value)
+  const found = all.filter((item) => {
+    const { CreateTime, LastUpdatedTime } = item["MetaData"] as Readonly<Record<string, string>>
+    const isAfter = String(LastUpdatedTime) > modified && String(CreateTime) > created
+    return isAfter && (member === undefined || String(item[member]) === value)
+  })
   const from = Number(start) - 1
   const page = found.slice(from, from + Number(most))
   return {

@@ -5,7 +5,16 @@ type Item = Record<string, unknown>
 
 const many = (make: (n: number) => Item): ReadonlyArray<Item> => [1, 2, 3, 4, 5].map(make)
 
-const orders = many((n) => ({ orderId: n, orderNumber: `O${n}`, orderKey: `k${n}`, orderStatus: "awaiting_shipment" }))
+const home = { name: "Ada", street1: "12 Mill St", city: "Austin", state: "TX", postalCode: "78703", country: "US" }
+const orders = many((n) => ({
+  orderId: n,
+  orderNumber: `O${n}`,
+  orderKey: `k${n}`,
+  orderDate: "2026-11-01T08:46:27.0000000",
+  orderStatus: "awaiting_shipment",
+  billTo: home,
+  shipTo: home
+}))
 const shipments = many((n) => ({
   shipmentId: n,
   orderId: 1,

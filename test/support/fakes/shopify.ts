@@ -91,7 +91,17 @@ export const shopifyFake = (): Promise<Fake> => {
       "GET /customers/:id.json": (asked) => one("customer", customers, asked.params["id"]),
       "POST /customers.json": (asked) => made(asked, "customer"),
       "PUT /customers/:id.json": (asked) => changed(asked, "customer", customers),
-      "GET /orders.json": (asked, origin) => page(asked, origin, "orders", orders),
+      "GET /orders.json": (asked, origin) =>
+        page(
+          asked,
+          origin,
+          "orders",
+          asked.query.get("fields") === "id,fulfillments"
+            ? orders.map(({ id }) => ({ id, fulfillments: id === 1 ? fulfillments : [] }))
+            : orders
+        ),
+      "DELETE /customers/:id.json": () => ({ json: {} }),
+      "DELETE /orders/:id.json": () => ({ json: {} }),
       "GET /orders/:id.json": (asked) => one("order", orders, asked.params["id"]),
       "POST /orders.json": (asked) => made(asked, "order", "line_items"),
       "PUT /orders/:id.json": (asked) => changed(asked, "order", orders),

@@ -29,7 +29,9 @@ const write =
       return no("invalid_post_type")
     }
     const sent = asked.json()
-    const known = sent["channel"] === undefined || channels.some(({ id }) => id === sent["channel"])
+    const { channel } = sent
+    const known =
+      channel === undefined || channel === "D1" || channels.some(({ id, name }) => id === channel || name === channel)
     return known ? ok(answer(sent)) : no("channel_not_found")
   }
 
@@ -52,11 +54,19 @@ export const slackFake = (): Promise<Fake> =>
       "POST /api/conversations.join": write(() => ({ channel })),
       "POST /api/conversations.invite": write(() => ({ channel })),
       "POST /api/conversations.archive": write(() => ({})),
-      "POST /api/conversations.open": write(() => ({ channel: { id: "D1" } })),
+      "POST /api/conversations.open": (asked) =>
+        users.some(({ id }) => id === asked.json()["users"]) ? ok({ channel: { id: "D1" } }) : no("user_not_found"),
       "POST /api/chat.postMessage": write((sent) => ({
         channel: sent["channel"],
         ts: "9.0",
-        message: { type: "message", ts: "9.0", text: sent["text"] }
+        message: {
+          type: "message",
+          ts: "9.0",
+          text: sent["text"],
+          ...Object.fromEntries(
+            ["blocks", "attachments", "thread_ts"].flatMap((name) => (name in sent ? [[name, sent[name]]] : []))
+          )
+        }
       })),
       "POST /api/chat.postEphemeral": write(() => ({ message_ts: "9.1" })),
       "POST /api/chat.scheduleMessage": write((sent) => ({ scheduled_message_id: "Q1", post_at: sent["post_at"] })),
@@ -69,6 +79,7 @@ export const slackFake = (): Promise<Fake> =>
         return user === undefined ? no("user_not_found") : ok({ user })
       },
       "GET /api/users.lookupByEmail": (asked) => {
+        if (!asked.query.has("email")) return no("invalid_arguments")
         const user = users.find(({ profile }) => profile.email === asked.query.get("email"))
         return user === undefined ? no("users_not_found") : ok({ user })
       },

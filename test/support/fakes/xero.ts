@@ -89,6 +89,7 @@ export const xeroFake = (): Promise<Fake> => {
         if (member !== "" && item[member] === undefined) return invalid(message)
         return { json: { [plural]: [{ [keys[plural] ?? ""]: "new", Status: "DRAFT", Name: "", ...item }] } }
       },
+      "DELETE /api.xro/2.0/Items/:id": () => ({ status: 204 }),
       "POST /api.xro/2.0/:kind/:id": (asked) => {
         const plural = asked.params["kind"] ?? ""
         const item = found(asked)

@@ -125,6 +125,7 @@ export const customerMatrix = (start: () => Promise<World>) => {
           "executions",
           "secrets",
           "connections",
+          "field-maps",
           "installations",
           "notifications",
           "approvals",

@@ -22,6 +22,8 @@ export const unknownIds: { readonly [parameter: string]: string } = {
   tid: "cus_00000000000000000000000000",
   cred: "cred_00000000000000000000000000",
   inst: "inst_00000000000000000000000000",
+  rpt: "rpt_00000000000000000000000000",
+  fmp: "fmp_00000000000000000000000000",
   trg: "trg_00000000000000000000000000",
   evt: "evt_00000000000000000000000000",
   dlq: "dlq_00000000000000000000000000",
@@ -40,7 +42,11 @@ export const unknownIds: { readonly [parameter: string]: string } = {
   name: "step",
   a: "1",
   b: "1",
-  path: "v1/orders"
+  path: "v1/orders",
+  category: "crm",
+  entity: "contact",
+  recordId: "1",
+  model: "CDMOrder"
 }
 
 /** The path of a route with these ids. */

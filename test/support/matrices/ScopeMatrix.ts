@@ -206,7 +206,7 @@ const rules: { readonly [R in ScopeRule]: (route: Route, type: ScopeType) => Pro
 // --- Endpoints that scopes do not affect ---
 
 /** An answer without members that differ between any two requests. */
-const volatile: ReadonlySet<string> = new Set(["lastUsedAt", "requestId", "nextCursor"])
+const volatile: ReadonlySet<string> = new Set(["lastUsedAt", "requestId", "nextCursor", "fetchedAt"])
 const steady = ({ body, status }: Answer) => ({
   status,
   body: JSON.parse(JSON.stringify(body, (name, value: unknown) => (volatile.has(name) ? undefined : value)))

@@ -5,6 +5,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
   "what the operator configured, and files of the service": [
     "src/runtime/audit/Checkpoints.ts",
     "src/runtime/backup/",
+    "src/domain/connector/check/",
     "src/runtime/cli/",
     "src/runtime/configuration/",
     "src/runtime/embedded/",
@@ -24,6 +25,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
   ],
   "a runner, within the CPU time of its guest": ["src/runtime/sandbox/runner/"],
   "the browser of the person who typed or asked for it": ["src/http/web/console/"],
+  "the service whose client asks, in the client's process": ["src/http/rpc/client/"],
   "text of the program": ["src/http/reference/", "src/http/Documents.ts"]
 }
 
@@ -31,7 +33,10 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   "text of the program": [
     "src/actors/connection/ChangeRecords.ts#makeChangeRecords",
     "src/actors/provider/Actor.ts#layer",
+    "src/actors/unified/OpenEntity.ts#categoryOf",
+    "src/actors/execution/calls/UnifiedCalls.ts#metaOf",
     "src/domain/Ids.ts#id",
+    "src/domain/model/Countries.ts#codes",
     "src/domain/access/Person.ts#checkRole",
     "src/domain/workflow/Workflow.ts#reservedNames",
     "src/domain/connector/Definition.ts#decodeActions",
@@ -65,9 +70,10 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   ],
   "written and sealed or signed by this service, which checks that first": [
     "src/actors/connection/credential/AuthorizationRedirect.ts#makeAuthorizationRedirect",
-    "src/actors/management/run/ExecutionHistory.ts#rowAfter",
+    "src/actors/management/run/RowCursor.ts#rowAfter",
     "src/actors/management/Pages.ts#readCursor",
     "src/actors/pipeline/DeliverySender.ts#makeSender",
+    "src/actors/unified/ListCursors.ts#makeListCursors",
     "src/domain/trigger/Schedule.ts#cachedOffset",
     "src/domain/connection/Credential.ts#decode",
     "src/domain/connection/Grant.ts#decode",
@@ -79,11 +85,16 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/execution/RemoteStart.ts#decodeOutcome"
   ],
   "a verdict of a runner, written by the program of the service": ["src/runtime/sandbox/RunnerProcess.ts#startRunner"],
+  "a path of at most a thousand characters, by the parser of paths, which has a row": [
+    "src/actors/execution/calls/DiffCalls.ts#readPath"
+  ],
   "a part of a request's head, by a parser that the rows of queryFields and readAppWebhookId measure": [
     "src/actors/connection/credential/AuthorizationCallback.ts#isForeignIssuer",
     "src/actors/management/access/ProviderSignIn.ts#make",
     "src/actors/management/connector/ConnectorPages.ts#make",
     "src/domain/event/WebhookPayload.ts#bodyForm",
+    "src/actors/management/unified/UnifiedApi.ts#formOf",
+    "src/domain/model/Models.ts#findModel",
     "src/http/auth/RefusalCounters.ts#groups",
     "src/http/auth/RefusalCounters.ts#subscriberOf",
     "src/http/connect/Pages.ts#queryOf",
@@ -108,7 +119,6 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/connection/CallAuthorizer.ts#make",
     "src/actors/execution/calls/ConnectorCalls.ts#makeConnectorCalls",
     "src/actors/execution/calls/FetchCalls.ts#makeFetchCalls",
-    "src/actors/execution/calls/HostCalls.ts#make",
     "src/actors/execution/Progress.ts#Progress",
     "src/actors/execution/trace/Trace.ts#connectorOf",
     "src/domain/organisation/Notification.ts#plainTargetUrls",
@@ -126,7 +136,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/egress/RequestForm.ts#readUrl"
   ],
   "a member of a definition, which a worker has validated": [
-    "src/domain/connector/ConnectorOffer.ts#coverageOf",
+    "src/domain/connector/EntityModels.ts#unifiedModelOf",
+    "src/domain/mapping/ItemPath.ts#scan",
     "src/domain/connector/request/Signing.ts#hmac",
     "src/domain/connector/request/Signing.ts#keyOf",
     "src/domain/expression/Template.ts#cachedTemplate",
@@ -139,8 +150,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/AuthChecks.ts#baseMistakes",
     "src/domain/expression/Checks.ts#pathMistakes",
     "src/domain/expression/Checks.ts#templateMistakes",
-    "src/domain/connector/EntityChecks.ts#listCount",
-    "src/domain/connector/EntityChecks.ts#targetMistakes",
+    "src/domain/mapping/FieldMapChecks.ts#transformMistakes",
     "src/domain/expression/Pattern.ts#compilePattern",
     "src/domain/expression/Pattern.ts#patternMistake",
     "src/domain/expression/Pattern.ts#schemaPatternMistake",
@@ -148,11 +158,24 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/Validation.ts#decodeLeniently",
     "src/domain/connector/Validation.ts#decodeStrictly"
   ],
-  "a notice of another node, which Postgres limits to 8,000 bytes": [
-    "src/runtime/cluster/ChangeNotices.ts#openChangeNotices"
+  "a value of a provider's record, in at most 64 KiB of text": [
+    "src/domain/mapping/ValueReading.ts#splitText",
+    "src/domain/model/Numbers.ts#decimalPointOf",
+    "src/domain/model/Times.ts#writeTime"
   ],
+  "the name of a host call, which a frame of the runner bounds, or the action of a step, of 128 characters": [
+    "src/actors/execution/calls/UnifiedCalls.ts#makeUnifiedCalls",
+    "src/domain/unified/RecordCall.ts#readRecordCall"
+  ],
+  "a notice of another node, which Postgres limits to 8,000 bytes": [
+    "src/runtime/cluster/ChangeNotices.ts#openChangeNotices",
+    "src/runtime/cluster/CommitNotices.ts#openCommitNotices"
+  ],
+  "what the kernel tells of the service's own processes": ["src/runtime/process/StartPriority.ts#threadsOf"],
   "lines of the service's own processes, in pieces of 4 MiB at most": ["src/runtime/process/Lines.ts#splitLines"],
+  "an answer that an operation of this node has just written": ["src/http/rpc/RpcReplies.ts#failureIn"],
   "writes a request, and parses nothing": [
+    "src/http/rpc/RpcRequest.ts#queryText",
     "src/runtime/oauth/TokenEndpoint.ts#asForm",
     "src/runtime/oauth/TokenEndpoint.ts#formEncoded"
   ]

@@ -1,6 +1,7 @@
 /** Parsers of what clients send: targets, headers, forms and bodies. */
 import { Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
+import type { WebSocket } from "ws"
 import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
 import { WebhookDefinition } from "../../../src/domain/connector/Webhook.js"
 import type { Json } from "../../../src/domain/Json.js"
@@ -13,6 +14,8 @@ import { exactIntegerBytes } from "../../../src/domain/LargeIntegers.js"
 import { contractOfDelivery, queryFields, queryChallenge } from "../../../src/domain/event/WebhookPayload.js"
 import { readRecord } from "../../../src/http/JsonBody.js"
 import { makeMatcher } from "../../../src/http/pipeline/Routes.js"
+import { rpcLimits } from "../../../src/domain/rpc/RpcLimits.js"
+import { RpcConnection } from "../../../src/runtime/http/rpc/RpcConnection.js"
 import { readPayload } from "../../../src/http/webhook/Payload.js"
 import { makeDigests } from "../../../src/runtime/process/Crypto.js"
 import { worstJsonBytes } from "./JsonTexts.js"
@@ -88,7 +91,49 @@ const slackHeaders = { "x-slack-signature": "v0=00", "x-slack-request-timestamp"
 /** The id of a delivery is read once its signature is verified. */
 const digestsThatAgree = { ...digests, equal: () => true }
 
+/** A connection whose messages go nowhere. */
+const rpcConnection = () =>
+  new RpcConnection(
+    {
+      OPEN: 1,
+      readyState: 1,
+      bufferedAmount: 0,
+      send: () => undefined,
+      close: () => undefined
+    } as unknown as WebSocket,
+    {
+      id: 1,
+      head: json(bytes("")),
+      holding: {
+        bytes: 0,
+        tryTake: () => true,
+        take: () => () => undefined,
+        give: () => undefined,
+        release: () => undefined
+      },
+      pass: () => undefined,
+      run: () => () => undefined,
+      failureOf: () => null
+    }
+  )
+
 export const requestParsers: ReadonlyArray<Parser> = [
+  parser(
+    "src/runtime/http/rpc/RpcConnection.ts#RpcConnection",
+    rpcLimits.callFrame,
+    (body: Uint8Array) => rpcConnection().readFrame(Buffer.from(body), false),
+    Object.fromEntries(
+      Object.entries(worstJsonBytes).map(([name, make]) => [
+        name,
+        (size: number) =>
+          Buffer.concat([
+            Buffer.from('{"_tag":"Request","id":"1","tag":"x","payload":'),
+            make(size - 60),
+            Buffer.from("}")
+          ])
+      ])
+    )
+  ),
   parser(
     [
       "src/domain/JsonText.ts#parseBounded",

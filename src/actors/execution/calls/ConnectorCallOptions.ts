@@ -1,17 +1,16 @@
 /** The options of a connector call: `svc.connector.<slug>.<action>(args, options)`. Contract: runtime calls. */
 import { Schema } from "effect"
-import type { Json } from "../../../domain/Json.js"
+import { isObject, type Json, type JsonObject } from "../../../domain/Json.js"
 import { Retry } from "../../../domain/run/Execution.js"
-import { isObject } from "../../../domain/Json.js"
 import { connectedCall } from "../../../domain/Limits.js"
+import type { CallRetry } from "../../ports/connection/ConnectedCalls.js"
 
 export interface ConnectorCallOptions {
   /** A connection's label or id; `null`: the customer's default one. */
   readonly connection: string | null
   readonly idempotencyKey: string | null
   readonly timeoutMillis: number | null
-  /** Replaces the connector's rule; `none`: one attempt. */
-  readonly retry: Partial<Retry> | "none" | null
+  readonly retry: CallRetry
   /** A version of the action instead of the bound one. */
   readonly version: number | null
   /** The result is the page's items and the next page's arguments; the prelude asks for it to iterate. */
@@ -21,7 +20,12 @@ export interface ConnectorCallOptions {
 const isRetry = Schema.is(Schema.Union(Schema.Boolean, Schema.partialWith(Retry, { exact: true })))
 
 /** What each option may be, and what is said of another value. */
-const options: { readonly [name: string]: readonly [test: (value: Json) => boolean, message: string] } = {
+export interface OptionTests {
+  readonly [name: string]: readonly [test: (value: Json) => boolean, message: string]
+}
+
+/** Options of connectors' actions and of calls of records. */
+export const sharedOptions: OptionTests = {
   connection: [(value) => typeof value === "string", "connection is a label or an id"],
   idempotencyKey: [(value) => typeof value === "string" && value !== "", "idempotencyKey is a text that is not empty"],
   timeoutMs: [
@@ -31,7 +35,11 @@ const options: { readonly [name: string]: readonly [test: (value: Json) => boole
   retry: [
     isRetry,
     "retry is true, false, or has maxAttempts (1 to 10), backoff, initialMs, coefficient, maxMs and jitter"
-  ],
+  ]
+}
+
+const options: OptionTests = {
+  ...sharedOptions,
   version: [
     (value) => Number.isInteger(value) && Number(value) >= 1,
     "version is the number of a version of the action"
@@ -39,23 +47,36 @@ const options: { readonly [name: string]: readonly [test: (value: Json) => boole
   page: [() => true, ""]
 }
 
+/** What is wrong with the options of a call; `undefined` if nothing is. `page` is the prelude's own. */
+export const optionMistake = (tests: OptionTests, given: JsonObject): string | undefined => {
+  for (const [name, one] of Object.entries(given)) {
+    const option = Object.hasOwn(tests, name) ? tests[name] : undefined
+    if (option === undefined) {
+      const names = Object.keys(tests).filter((known) => known !== "page")
+      return `there is no option ${name.slice(0, 60)}: there are ${names.join(", ")}`
+    }
+    if (!option[0](one)) return option[1]
+  }
+  return undefined
+}
+
+/** The retries that a call asks for. */
+export const retryOf = (retry: Json | undefined): CallRetry =>
+  typeof retry === "object" ? (retry as Partial<Retry>) : retry === false ? "none" : null
+
 /** The options of a call, or what is wrong with them. */
 export const connectorCallOptions = (value: Json | undefined): ConnectorCallOptions | string => {
   const given = value ?? {}
   if (!isObject(given)) return "the options are an object"
-  for (const [name, one] of Object.entries(given)) {
-    const option = Object.hasOwn(options, name) ? options[name] : undefined
-    if (option === undefined)
-      return `there is no option ${name}: there are connection, idempotencyKey, timeoutMs, retry, version`
-    if (!option[0](one)) return option[1]
-  }
+  const mistake = optionMistake(options, given)
+  if (mistake !== undefined) return mistake
   const { connection = null, idempotencyKey = null, page, retry, timeoutMs = null, version = null } = given
   return {
     // Checked above.
     connection: connection as string | null,
     idempotencyKey: idempotencyKey as string | null,
     timeoutMillis: timeoutMs as number | null,
-    retry: typeof retry === "object" ? (retry as Partial<Retry>) : retry === false ? "none" : null,
+    retry: retryOf(retry),
     version: version as number | null,
     isPaged: page === true
   }

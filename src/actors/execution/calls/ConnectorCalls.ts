@@ -2,45 +2,18 @@
  * `svc.connector.<slug>.<action>(args, opts)`: finds the bound action and the customer's connection, makes the call, and
  * turns failures into a `ConnectorError`. Contract: runtime calls; versioning policy.
  */
-import { Effect, Either } from "effect"
-import { actionResult } from "../../../domain/connector/request/ActionResult.js"
+import { Effect } from "effect"
 import type { ActionDefinition } from "../../../domain/connector/Action.js"
-import { buildRequest } from "../../../domain/connector/request/UnsignedRequest.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { findMock } from "../../../domain/connector/Mocking.js"
-import { pageItems, nextPageArgs } from "../../../domain/connector/request/Pagination.js"
+import { pageItems } from "../../../domain/connector/request/Pagination.js"
 import type { Json } from "../../../domain/Json.js"
-import { guest } from "../../../domain/Limits.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
-import { ConnectedCalls } from "../../ports/connection/ConnectedCalls.js"
-import { Patterns } from "../../Patterns.js"
+import { makeActionCalls, retriesOf, withRetry } from "../../ActionCalls.js"
 import { connectorCallOptions, type ConnectorCallOptions } from "./ConnectorCallOptions.js"
 import { type ActionRef, failCall, refusalError, toCallFailure } from "./ConnectorErrors.js"
 import { makeConnectorLookup } from "./ConnectorLookup.js"
 import { failure, type HostCall, type HostRequest, refusedCall } from "./HostCall.js"
-
-const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
-
-/** A call that may have taken effect is retried only if repeating it is harmless or the provider recognises its key. */
-const retriesOf = ({ idempotency, readOnly, request }: ActionDefinition): "all" | "refusals" =>
-  repeatableMethods.has(request.method) || readOnly === true || idempotency !== undefined ? "all" : "refusals"
-
-/** Failures that a step's own retries are for: all transient ones, and those that the connector names. */
-const transientCauses = [408, 425, 429, 500, 502, 503, 504, "network", "timeout"] as const
-
-/** The definition with the retries that a call asks for instead of its own. */
-const withRetry = (definition: ConnectorDefinition, retry: ConnectorCallOptions["retry"]): ConnectorDefinition =>
-  retry === null || retry === "none"
-    ? definition
-    : {
-        ...definition,
-        retry: {
-          ...definition.retry,
-          maxAttempts: 1,
-          ...retry,
-          on: [...new Set([...definition.retry.on, ...transientCauses])]
-        }
-      }
 
 /** The output that the run was started with instead of a real call; `undefined` if the call is to be made. */
 const mockedOutput = (
@@ -66,8 +39,7 @@ const mockedOutput = (
 /** Plans the calls of connector actions. */
 export const makeConnectorCalls = Effect.gen(function* () {
   const { findBoundAction, findConnection } = yield* makeConnectorLookup
-  const calls = yield* ConnectedCalls
-  const compiled = yield* Patterns
+  const callAction = yield* makeActionCalls
 
   const call = (request: HostRequest, at: ActionRef, options: ConnectorCallOptions) =>
     Effect.gen(function* () {
@@ -80,41 +52,31 @@ export const makeConnectorCalls = Effect.gen(function* () {
         return { value: options.isPaged ? { items: [...pageItems(action, mocked)], next: null } : mocked }
       }
       const connection = yield* findConnection(request, at, definition.slug, options.connection)
-      const unsigned = buildRequest(definition, action, {
+      const idempotencyKey = options.idempotencyKey ?? key
+      if (action.idempotency !== undefined) notes.idempotencyKey = idempotencyKey.slice(0, action.idempotency.maxLength)
+      const answer = yield* callAction({
+        organisationId: spec.run.organisationId,
+        connection,
+        executionId: spec.run.id,
+        definition: withRetry(definition, options.retry),
+        action,
         args: input,
-        config: connection.config,
-        idempotencyKey: options.idempotencyKey ?? key
-      })
-      if (Either.isLeft(unsigned)) {
-        const { message, path } = unsigned.left
-        return yield* failCall(at, `${path} ${message}`, "INVALID_ARGUMENTS")
-      }
-      const patterns = yield* Effect.mapError(
-        compiled.ofCondition(spec.run.organisationId, action.response.errorWhen),
-        toCallFailure(at)
-      )
-      const value = yield* calls
-        .send(
-          {
-            organisationId: spec.run.organisationId,
-            connectionId: connection.id,
-            executionId: spec.run.id,
-            definition: withRetry(definition, options.retry),
-            request: { ...unsigned.right, timeoutMillis: options.timeoutMillis ?? unsigned.right.timeoutMillis },
-            maxBytes: guest.fetchBytes,
-            earlierAttempts: notes.earlierAttempts,
-            retries: options.retry === null ? retriesOf(action) : options.retry === "none" ? "none" : "all"
-          },
-          (answer, now) =>
-            Either.map(actionResult(definition, action, answer, now, patterns), (result) =>
-              options.isPaged
-                ? { items: [...pageItems(action, result)], next: nextPageArgs(action, input, answer) }
-                : result
-            ),
-          ({ failure, finishedAt, startedAt }) =>
-            notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusalError(at, failure) })
+        idempotencyKey,
+        retries: options.retry === null ? retriesOf(action) : options.retry === "none" ? "none" : "all",
+        timeoutMillis: options.timeoutMillis ?? undefined,
+        earlierAttempts: notes.earlierAttempts,
+        onAttempt: ({ failure, finishedAt, startedAt }) =>
+          notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusalError(at, failure) })
+      }).pipe(
+        Effect.catchAll((error) =>
+          error._tag === "InvalidArguments"
+            ? failCall(at, `${error.path} ${error.message}`, "INVALID_ARGUMENTS")
+            : Effect.fail(toCallFailure(at)(error))
         )
-        .pipe(Effect.mapError(toCallFailure(at)))
+      )
+      const value = options.isPaged
+        ? { items: [...pageItems(action, answer.result)], next: answer.next }
+        : answer.result
       return { value }
     })
 

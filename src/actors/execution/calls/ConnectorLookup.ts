@@ -5,26 +5,12 @@ import type { ActionDefinition } from "../../../domain/connector/Action.js"
 import { type BoundAction, findBinding, possibleSlugs } from "../../../domain/connector/Binding.js"
 import { type ConnectorDefinition, findAction } from "../../../domain/connector/Definition.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
-import type { CallFailure, ChosenConnection } from "../../../domain/run/RunJournal.js"
-import { type CallableConnection, ConnectionReads } from "../../ports/connection/ConnectionReads.js"
+import type { CallFailure } from "../../../domain/run/RunJournal.js"
+import { makeConnectionChoice } from "../../ports/connection/ConnectionChoice.js"
+import type { CallableConnection } from "../../ports/connection/ConnectionReads.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
 import { type ActionRef, failCall, outOfScope, unavailableError } from "./ConnectorErrors.js"
 import type { HostRequest } from "./HostCall.js"
-
-/** The connection to look up. Where the start of the run listed connections, only these are found. */
-const chooseConnection = (
-  allowed: ReadonlyArray<ChosenConnection> | null,
-  slug: string,
-  named: string | null
-): string | null | "none" => {
-  if (allowed === null) return named
-  const own = allowed.filter(({ connector }) => connector === slug)
-  const one =
-    named === null
-      ? (own.find(({ alias }) => alias === null) ?? own[0])
-      : own.find(({ alias, id }) => alias === named || id === named)
-  return one?.id ?? "none"
-}
 
 /** Who started the run, as messages name it. */
 const starterOf = ({ run }: HostRequest["spec"]): string =>
@@ -33,7 +19,7 @@ const starterOf = ({ run }: HostRequest["spec"]): string =>
 /** Makes the functions that find actions and connections. */
 export const makeConnectorLookup = Effect.gen(function* () {
   const connectors = yield* Connectors
-  const reads = yield* ConnectionReads
+  const chooseConnection = yield* makeConnectionChoice
 
   /** The connector that a draft's binding names as the code writes it, which can mean several slugs. */
   const draftSlug = Effect.fnUntraced(function* (
@@ -103,19 +89,13 @@ export const makeConnectorLookup = Effect.gen(function* () {
     named: string | null
   ): Effect.fn.Return<CallableConnection, CallFailure> {
     const { run, start } = spec
-    const one = chooseConnection(start.connections, slug, named)
-    const found =
-      one === "none"
-        ? Option.none<CallableConnection>()
-        : yield* reads
-            .find({
-              organisationId: run.organisationId,
-              customerId: run.customerId,
-              userId: run.record.userId,
-              slug,
-              named: one
-            })
-            .pipe(Effect.mapError(unavailableError(at)))
+    const user = {
+      organisationId: run.organisationId,
+      customerId: run.customerId,
+      userId: run.record.userId,
+      allowed: start.connections
+    }
+    const found = yield* Effect.mapError(chooseConnection(user, slug, named), unavailableError(at))
     if (Option.isSome(found)) {
       if (start.reach?.connections?.includes(found.value.id) !== false) return found.value
       return yield* failCall(at, `${starterOf(spec)} does not reach ${found.value.id}`, outOfScope, "auth")

@@ -129,7 +129,7 @@ const bodyOf = (request: Json | undefined): Uint8Array | string | null => {
 export const makeFetchCalls = Effect.gen(function* () {
   const egress = yield* Egress
 
-  const planFetch = ({ args, key, spec }: HostRequest): HostCall => {
+  const planFetch = ({ args, key, notes, spec }: HostRequest): HostCall => {
     const [request] = args
     const url = memberOf(request, "url")
     const method = String(memberOf(request, "method") ?? "GET").toUpperCase()
@@ -153,6 +153,7 @@ export const makeFetchCalls = Effect.gen(function* () {
     if (typeof headers === "string") return refusedCall(failure("TypeError", `fetch: ${headers}`))
     // Lets a receiver that supports idempotency keys recognise a repetition; reads need none.
     const needsKey = method !== "GET" && method !== "HEAD" && !headers.some(([name]) => name === "idempotency-key")
+    if (needsKey) notes.idempotencyKey = key
     const timeout = memberOf(request, "timeoutMs")
     const outgoing: EgressRequest = {
       organisationId: spec.run.organisationId,

@@ -35,8 +35,14 @@ export interface CallNotes {
     readonly error: CallFailure | null
   }>
   actionVersion: number | null
+  /** The key that the receiver got, to recognise a repetition. */
+  idempotencyKey?: string
+  /** The action that a call of records made, which its name does not say. */
+  called?: { readonly connector: string; readonly action: string }
   /** Answered by a mock. */
   isMocked: boolean
+  /** What the trace shows instead of large arguments, and the members of the result that it shows. */
+  shown?: { readonly args: ReadonlyArray<Json>; readonly result: ReadonlyArray<string> }
   /** The place in the journal of the result that it reuses. */
   reuses?: number
 }
@@ -71,10 +77,14 @@ export type OutsideCall =
 /** Nothing was written: the call fails. */
 export class WriteRefused extends Data.TaggedError("WriteRefused")<{ readonly failure: CallFailure }> {}
 
-/** Writes, and adds the row that `entry` makes of the result to the journal, in one transaction. */
+/**
+ * Writes, and adds the row that `entry` makes of the result to the journal, in one transaction. `shown`: a value as records
+ * show it, without secrets of the run.
+ */
 export type WriteCall = (
   place: JournalPlace,
-  entry: (result: Json) => JournalEntry
+  entry: (result: Json) => JournalEntry,
+  shown: (value: Json) => Json
 ) => Effect.Effect<Json, WriteRefused | Fenced | JournalUnavailable>
 
 export type HostCall =

@@ -5,6 +5,7 @@ import { type Reader, RunReads, type SecretReference, type SecretValue } from ".
 import { approvalCall, makeApprovalCalls } from "./ApprovalCalls.js"
 import { makeConnectorCalls } from "./ConnectorCalls.js"
 import { makeDbCalls } from "./DbCalls.js"
+import { makeDiffCalls } from "./DiffCalls.js"
 import { makeFetchCalls } from "./FetchCalls.js"
 import {
   failure,
@@ -16,6 +17,7 @@ import {
 } from "./HostCall.js"
 import { makeNotifyCalls } from "./NotifyCalls.js"
 import { makeStateCalls } from "./StateCalls.js"
+import { makeUnifiedCalls } from "./UnifiedCalls.js"
 import type { JournalUnavailable } from "../../ports/run/Journal.js"
 import type { RunSpec } from "../RunSpec.js"
 
@@ -32,9 +34,19 @@ export const secretResult = (found: SecretValue): HostCallResult => {
 const parseJson = (text: string): Json => JSON.parse(text)
 
 /** Calls that have no effect, or that a rehearsal answers itself. */
-const rehearsedCalls = new Set(["secrets.get", "envConfig.get", "state.get", "notify.send", approvalCall])
+const rehearsedCalls = new Set([
+  "secrets.get",
+  "envConfig.get",
+  "state.get",
+  "notify.send",
+  "diff.compare",
+  approvalCall
+])
 
-const isRehearsed = (name: string): boolean => rehearsedCalls.has(name) || name.startsWith("connector.")
+const isRecordCall = (name: string): boolean => name.startsWith("unified.") || name.startsWith("cdm.")
+
+const isRehearsed = (name: string): boolean =>
+  rehearsedCalls.has(name) || name.startsWith("connector.") || isRecordCall(name)
 
 /** Makes the table of all host calls. */
 export const make = Effect.gen(function* () {
@@ -44,7 +56,9 @@ export const make = Effect.gen(function* () {
   const db = yield* makeDbCalls
   const notify = yield* makeNotifyCalls
   const approval = yield* makeApprovalCalls
+  const diff = yield* makeDiffCalls
   const connector = yield* makeConnectorCalls
+  const unified = yield* makeUnifiedCalls
 
   const reader = ({ run, runnable }: RunSpec): Reader => ({
     organisationId: run.organisationId,
@@ -96,20 +110,13 @@ export const make = Effect.gen(function* () {
     }
   }
 
-  // --- svc.unified, svc.diff, svc.sync ---
+  // --- svc.sync ---
 
-  /** What to do instead of a call that needs the unified models, by service. */
-  const alternatives: Record<string, string> = {
-    unified: "call an action of the connector",
-    diff: "read both sides by actions of their connectors and compare them in the workflow",
-    sync: "write by an action of the target's connector"
-  }
-
-  const refuseUnified = (name: string, alternative: string): HostCall =>
+  const refuseSync = (name: string): HostCall =>
     refusedCall(
       failure(
         "NotAvailable",
-        `svc.${name}: this release has no unified models yet; ${alternative}: svc.connector.<slug>.<action>(args)`,
+        `svc.${name}: this release keeps no records in sync; compare them with svc.diff.compare, and write what differs with svc.unified or svc.cdm`,
         "code",
         { code: "NOT_AVAILABLE" }
       )
@@ -124,7 +131,8 @@ export const make = Effect.gen(function* () {
     ...state.calls,
     ...db,
     ...notify,
-    ...approval
+    ...approval,
+    ...diff
   }
 
   /** Calls that the prelude makes; a workflow cannot name them, so that errors do not list them. */
@@ -155,9 +163,8 @@ export const make = Effect.gen(function* () {
     const planner = Object.hasOwn(planners, request.name) ? planners[request.name] : undefined
     if (planner !== undefined) return planner(request, now)
     if (request.name.startsWith("connector.")) return connector.plan(request)
-    const service = request.name.split(".")[0] ?? ""
-    const alternative = Object.hasOwn(alternatives, service) ? alternatives[service] : undefined
-    return alternative === undefined ? refuseUnknown(request.name) : refuseUnified(request.name, alternative)
+    if (isRecordCall(request.name)) return unified.plan(request)
+    return request.name.startsWith("sync.") ? refuseSync(request.name) : refuseUnknown(request.name)
   }
 
   /** The value of a secret that the journal refers to; `None` when the secret is gone. */

@@ -8,6 +8,7 @@ import { traceValueBytes } from "../../../domain/Limits.js"
 import { type Scrubber } from "../../../domain/access/Redaction.js"
 import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../../domain/access/SecretNames.js"
 import type { CallFailure, CallResult } from "../../../domain/run/RunJournal.js"
+import { isRecordService } from "../../../domain/unified/RecordCall.js"
 import type { Blob, StepRow } from "../../ports/run/Journal.js"
 
 /** The step that a host call belongs to. */
@@ -42,7 +43,15 @@ export interface TracedCall {
   /** The JSON of the result's value, if it is known. */
   readonly json?: string
   /** Metadata of a connector's action. */
-  readonly notes: { readonly actionVersion: number | null; readonly isMocked: boolean; readonly reuses?: number }
+  readonly notes: {
+    readonly actionVersion: number | null
+    readonly idempotencyKey?: string
+    readonly called?: { readonly connector: string; readonly action: string }
+    readonly isMocked: boolean
+    /** Shown instead of the arguments, and the members of the result that are shown. */
+    readonly shown?: { readonly args: ReadonlyArray<Json>; readonly result: ReadonlyArray<string> }
+    readonly reuses?: number
+  }
 }
 
 /** Makes the id and the hash of a value that is too large for its record and is stored as a blob. */
@@ -137,6 +146,10 @@ export const shownValue = (value: Json, scrub: Scrubber, offload: Offload, recor
   return offloadLarge(JSON.stringify(clean), offload, recorded) ?? clean
 }
 
+/** A value as records of the run show it: redacted, and without credentials. */
+export const withoutSecrets = (value: Json, scrub: Scrubber): Json =>
+  scrub.isEmpty && isPlain(value) ? value : storable(scrub.scrubJson(withoutCredentials(value)))
+
 /** The JSON of an argument or a result as its step shows it: also without credentials. `json`: that of the value, if it is known. */
 export const stepValue = (
   value: Json,
@@ -145,10 +158,8 @@ export const stepValue = (
   offload: Offload,
   recorded: Recorded
 ) => {
-  const text =
-    scrub.isEmpty && isPlain(value)
-      ? (json ?? JSON.stringify(value))
-      : JSON.stringify(storable(scrub.scrubJson(withoutCredentials(value))))
+  const clean = withoutSecrets(value, scrub)
+  const text = clean === value && json !== undefined ? json : JSON.stringify(clean)
   const reference = offloadLarge(text, offload, recorded)
   return reference === undefined ? text : JSON.stringify(reference)
 }
@@ -175,6 +186,12 @@ const connectorOf = (name: string): { readonly connector: string | null; readonl
     : { connector: null, action: null }
 }
 
+/** The name of a call of records that is a step: its fixture names the call, and not the action that it makes. */
+const callMember = ({ inStep, name }: TracedCall): { readonly call?: string } =>
+  inStep?.own !== undefined && isRecordService(name.slice(0, Math.max(name.indexOf("."), 0))) ? { call: name } : {}
+
+const actionOf = ({ notes, step }: TracedCall) => notes.called ?? connectorOf(step)
+
 /** The types of calls in the trace that are not actions, by the beginnings of their names. */
 const callTypes = [
   ["timer.", "wait"],
@@ -185,14 +202,35 @@ const typeOf = (name: string): string => callTypes.find(([prefix]) => name.start
 /** Types whose open calls wait for time or people. */
 const waitingTypes = new Set(["wait", "approval"])
 
+/** Characters of an idempotency key that a step shows: a workflow can give one of any length. */
+const shownKey = 256
+
+const keyMember = (key: string | undefined, scrub: Scrubber): { readonly idempotencyKey?: string } =>
+  key === undefined ? {} : { idempotencyKey: storableText(scrub.scrubText(key).slice(0, shownKey)) }
+
+const outputOf = (
+  { json, notes: { shown } }: TracedCall,
+  value: Json,
+  scrub: Scrubber,
+  offload: Offload,
+  recorded: Recorded
+): string =>
+  shown === undefined
+    ? stepValue(value, json, scrub, offload, recorded)
+    : stepValue(membersOf(value, shown.result), undefined, scrub, offload, recorded)
+
+const statusOf = ({ name, result }: TracedCall): StepRow["status"] => {
+  if (result === null) return waitingTypes.has(typeOf(name)) ? "waiting" : "running"
+  return result.ok ? "completed" : "failed"
+}
+
 /** The row of a call's step. Blobs that it needs are added to `recorded`. */
 export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, recorded: Recorded): StepRow => {
-  const { json, result } = call
-  const status =
-    result === null ? (waitingTypes.has(typeOf(call.name)) ? "waiting" : "running") : result.ok ? "completed" : "failed"
-  const { action, connector } = connectorOf(call.step)
+  const { result } = call
+  const { action, connector } = actionOf(call)
   const own = call.inStep?.own
-  const isReused = call.notes.reuses !== undefined
+  const { actionVersion, idempotencyKey, isMocked, reuses } = call.notes
+  const isReused = reuses !== undefined
   const head = {
     name: own === undefined ? stepName(call) : lastName(call.inStep?.path ?? ""),
     index: call.row,
@@ -200,8 +238,10 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
     ...placeOf(call),
     connector,
     action,
-    actionVersion: call.notes.actionVersion,
-    ...(call.notes.isMocked ? { mocked: true } : {}),
+    ...callMember(call),
+    actionVersion,
+    ...keyMember(idempotencyKey, scrub),
+    ...(isMocked ? { mocked: true } : {}),
     ...(isReused ? { reused: true } : {}),
     attempts: (isReused ? [] : call.attempts).map((attempt) => ({
       startedAt: iso(attempt.startedAt),
@@ -209,8 +249,8 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
       error: attempt.error === null ? null : failureJson(attempt.error, scrub)
     }))
   }
-  const input = stepValue(call.args, undefined, scrub, offload, recorded)
-  const output = result?.ok === true ? stepValue(result.value, json, scrub, offload, recorded) : "null"
+  const input = stepValue(call.notes.shown?.args ?? call.args, undefined, scrub, offload, recorded)
+  const output = result?.ok === true ? outputOf(call, result.value, scrub, offload, recorded) : "null"
   const tail = {
     error: result?.ok === false ? failureJson(result.failure, scrub) : null,
     startedAt: isReused ? null : iso(call.startedAt),
@@ -220,8 +260,11 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
   // The values are JSON already, and the largest part.
   const record = `${JSON.stringify(head).slice(0, -1)},"input":${input},"output":${output},${JSON.stringify(tail).slice(1)}`
   const path = head.path === undefined ? {} : { path: head.path }
-  return { index: call.row, status, ...path, record: new JsonText(record) }
+  return { index: call.row, status: statusOf(call), ...path, record: new JsonText(record) }
 }
+
+const membersOf = (value: Json, names: ReadonlyArray<string>): Json =>
+  isObject(value) ? Object.fromEntries(names.map((name) => [name, value[name] ?? null])) : value
 
 /** The step that a call is, by its path, else its name. */
 export const shownName = (call: Pick<TracedCall, "inStep" | "step" | "nth">): string =>

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { Me } from "../../../domain/access/Me.js"
 import { toMatrix } from "../../../domain/access/Permission.js"
 import { Session } from "../../../domain/access/Session.js"
+import { canEditCode } from "../../../domain/organisation/Organisation.js"
 import { NotFound } from "../../../domain/Failure.js"
 import type { SessionId } from "../../../domain/Ids.js"
 import { Sessions } from "../../ports/access/Sessions.js"
@@ -20,7 +21,7 @@ const make = Effect.gen(function* () {
         id,
         name,
         email: person?.email ?? null,
-        organisation: own,
+        organisation: { ...own, codeEditing: canEditCode(organisation) },
         spaceId,
         permissions: toMatrix(permissions),
         customerIds: customers === "all" ? [] : [...customers],

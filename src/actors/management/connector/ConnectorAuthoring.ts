@@ -12,6 +12,7 @@ import type { Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
+import { makeBrokenFieldMaps } from "./BrokenFieldMaps.js"
 import { make as makeConnectorDrafts, ownConnector, trailOf } from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
@@ -31,6 +32,7 @@ const make = Effect.gen(function* () {
   const drafts = yield* makeConnectorDrafts
   const imports = yield* ConnectorImport
   const records = yield* ConnectorRecords
+  const findBroken = yield* makeBrokenFieldMaps
 
   /** The connector to be changed, at the version that the caller read. */
   const lockExpected = (tx: Tx, context: CallContext, idOrSlug: string): Effect.Effect<ConnectorRecord, Failure> =>
@@ -66,11 +68,15 @@ const make = Effect.gen(function* () {
     return { ...saved, ...report }
   })
 
-  /** Publishes the draft; without a draft, returns the published version. */
+  /** Publishes the draft; without a draft, returns the published version. Names the overrides that the version breaks. */
   const publish = (context: CallContext, idOrSlug: string, notes: string | undefined) =>
-    change(context, (tx) =>
-      Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.publish(tx, context.caller, before, notes))
-    )
+    change(context, function* (tx) {
+      const before = yield* lockExpected(tx, context, idOrSlug)
+      const outcome = yield* drafts.publish(tx, context.caller, before, notes)
+      const { definition, previous, ...saved } = outcome.value
+      const fieldMaps = yield* findBroken(context.caller.organisationId, definition, previous)
+      return { ...outcome, value: { ...saved, fieldMaps } }
+    })
 
   const remove = (context: CallContext, idOrSlug: string) =>
     change(context, function* (tx) {

@@ -24,6 +24,7 @@ import type { Principal } from "../Caller.js"
 import type { ChangeOutcome } from "../Changes.js"
 import { ConnectorRecords, type ConnectorView, definitionOf, jsonOf, type OwnConnector } from "./ConnectorRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
+import { noteConnector } from "../unified/MapRevisions.js"
 
 /** The answer to a change of a connector. */
 export interface SavedConnector {
@@ -32,6 +33,12 @@ export interface SavedConnector {
   readonly revision: number
   /** For an import: the parts that it left out. */
   readonly warnings?: ReadonlyArray<ImportWarning>
+}
+
+/** A published definition, and the one that was published before it; `undefined`: none, or the same. */
+export interface PublishedConnector extends SavedConnector {
+  readonly definition: ConnectorDefinition
+  readonly previous: ConnectorDefinition | undefined
 }
 
 type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
@@ -173,16 +180,23 @@ export const make = Effect.gen(function* () {
     return outcomeOf(before, record, definition)
   })
 
+  const publishedOf = (
+    outcome: SavedOutcome,
+    definition: ConnectorDefinition,
+    previous: ConnectorDefinition | undefined
+  ): ChangeOutcome<PublishedConnector> => ({ ...outcome, value: { ...outcome.value, definition, previous } })
+
   const publishDraft = Effect.fnUntraced(function* (
     tx: Tx,
     { id: callerId }: Principal,
     before: ConnectorRecord,
     draft: ConnectorVersion,
     notes: string | undefined
-  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+  ): Effect.fn.Return<ChangeOutcome<PublishedConnector>, Failure | AlreadyExists | Changed> {
     const now = yield* currentTimestamp
     yield* yieldToOthers
-    const definition = assignActionVersions(yield* findPublished(tx, before), yield* readStoredDefinition(draft))
+    const previous = yield* findPublished(tx, before)
+    const definition = assignActionVersions(previous, yield* readStoredDefinition(draft))
     const record: ConnectorRecord = {
       ...before,
       ...membersOf(definition),
@@ -197,7 +211,9 @@ export const make = Effect.gen(function* () {
       publishedBy: callerId
     })
     yield* tx.connectors.update(record)
-    return outcomeOf(before, record, definition)
+    const published = { connector: definition.slug, version: definition.version }
+    yield* noteConnector(tx, before.organisationId, published, now)
+    return publishedOf(outcomeOf(before, record, definition), definition, previous)
   })
 
   /** Publishes the draft; without a draft, returns the published version. */
@@ -206,11 +222,11 @@ export const make = Effect.gen(function* () {
     caller: Principal,
     before: ConnectorRecord,
     notes: string | undefined
-  ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
+  ): Effect.fn.Return<ChangeOutcome<PublishedConnector>, Failure | AlreadyExists | Changed> {
     const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
-    return Option.isNone(draft)
-      ? outcomeOf(before, before, yield* definitionOf(tx, ownConnector(before), undefined))
-      : yield* publishDraft(tx, caller, before, draft.value, notes)
+    if (Option.isSome(draft)) return yield* publishDraft(tx, caller, before, draft.value, notes)
+    const definition = yield* definitionOf(tx, ownConnector(before), undefined)
+    return publishedOf(outcomeOf(before, before, definition), definition, undefined)
   })
 
   return { savedOf, insert, save, publish }

@@ -3,7 +3,7 @@
  * Contract: installation record.
  */
 import { Effect, Schema } from "effect"
-import { type Failure, NotFound, PlanLimitReached } from "../../../domain/Failure.js"
+import { type Failure, NotFound, PlanLimitReached, versionMismatch } from "../../../domain/Failure.js"
 import {
   type CreateInstallation,
   checkStatus,
@@ -20,7 +20,7 @@ import { nextVersion } from "../../../domain/Record.js"
 import { Computations } from "../../ports/Computations.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
-import { type CallContext, checkVersion, versionMismatch } from "../CallContext.js"
+import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {

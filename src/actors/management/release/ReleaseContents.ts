@@ -1,4 +1,5 @@
 /** Chooses the versions of a release, and checks that they can be deployed. */
+import { isRecordService } from "../../../domain/unified/RecordCall.js"
 import { Effect, Option } from "effect"
 import { readBindings } from "../../../domain/connector/Binding.js"
 import {
@@ -119,7 +120,8 @@ const actionsOf = (versions: ReadonlyArray<PinnedVersion>): ReadonlyArray<Called
   const found = new Map<string, CalledAction>()
   for (const { bindings } of versions)
     for (const { action, connector, version } of readBindings(bindings))
-      if (version !== null) found.set(`${connector}.${action}@${version}`, { connector, action, version })
+      if (version !== null && !isRecordService(connector))
+        found.set(`${connector}.${action}@${version}`, { connector, action, version })
   return [...found.values()]
 }
 

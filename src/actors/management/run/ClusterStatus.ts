@@ -7,16 +7,24 @@ import type { CallContext } from "../CallContext.js"
 
 const make = Effect.gen(function* () {
   const reads = yield* ClusterReads
-  const { engine, engines } = yield* Sandbox
+  const { engines } = yield* Sandbox
 
   return {
-    /** The nodes, and the unfinished runs of the caller's organisation. All nodes are of one build, and have its engines. */
+    /** The nodes, and the unfinished runs of the caller's organisation. */
     read: ({ caller }: CallContext) =>
-      Effect.map(reads.read(caller.organisationId), ({ nodes, ...rest }): ClusterView => ({
-        ...rest,
-        nodes: nodes.map((node) => ({ ...node, engine: node.role === "api" ? null : engine })),
-        engines
-      }))
+      Effect.map(reads.read(caller.organisationId), ({ begun, nodes, ...rest }): ClusterView => {
+        const computing = nodes.filter(({ role, state }) => role !== "api" && state !== "silent")
+        const carried = new Set(computing.flatMap((node) => node.engines ?? engines))
+        return {
+          ...rest,
+          nodes: nodes.map(({ engines: own, ...node }) => ({
+            ...node,
+            engine: node.role === "api" ? null : ((own ?? engines)[0] ?? null)
+          })),
+          engines,
+          waiting: begun.filter(({ engine }) => !carried.has(engine))
+        }
+      })
   }
 })
 

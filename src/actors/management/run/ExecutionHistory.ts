@@ -1,23 +1,24 @@
 /** Use cases that read executions: their list, traces, logs, blobs and recorded fixtures. Contract: execution record. */
-import { Effect, Either, Encoding, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { CallContext } from "../CallContext.js"
 import { fixturesOf } from "../../../domain/connector/Mocking.js"
 import { isTerminal, ExecutionStatus, TriggerType } from "../../../domain/run/Execution.js"
 import { InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import { readStepPlace, type StepPlace, tokenAfter } from "../../../domain/run/StepPlace.js"
 import type { BlobId } from "../../../domain/Ids.js"
-import { isCounter } from "../../../domain/Scalars.js"
 import { type ExecutionQuery, ExecutionReads, type StepPage } from "../../ports/run/ExecutionReads.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, findViewWith, isExecutionId } from "./ExecutionRecords.js"
 import { listQuery, optionalText, timeRange, Pages, sizeOf } from "../Pages.js"
 import { customersOf } from "../event/EventRecords.js"
+import { rowAfter, rowCursor } from "./RowCursor.js"
 
 export const ExecutionList = listQuery({
   workflow_id: optionalText,
   status: Schema.optional(ExecutionStatus),
   customer_id: optionalText,
-  trigger_type: Schema.optional(TriggerType)
+  trigger_type: Schema.optional(TriggerType),
+  parent_id: optionalText
 })
 type ExecutionList = typeof ExecutionList.Type
 
@@ -41,18 +42,6 @@ export const StepList = Schema.Struct({
 type StepList = typeof StepList.Type
 
 const noSteps: StepPage = { steps: [], hasMore: false }
-
-/** The cursor of a page that begins behind a row of the trace or a line of the log. */
-const rowCursor = (row: number): string => Encoding.encodeBase64Url(String(row))
-
-/** The row behind which a page begins; -1: from the beginning. */
-const rowAfter = (cursor: string | undefined): Effect.Effect<number, InvalidRequest> => {
-  if (cursor === undefined || cursor === "") return Effect.succeed(-1)
-  const line = Number(Either.getOrElse(Encoding.decodeBase64UrlString(cursor), () => "x"))
-  return isCounter(line) || line === -1
-    ? Effect.succeed(line)
-    : new InvalidRequest({ code: "INVALID_CURSOR", message: "the cursor is wrong: begin again without it" })
-}
 
 /** The place of a token; an empty one selects all rows. */
 const stepPlaceOf = (token: string): Effect.Effect<StepPlace, InvalidRequest> =>
@@ -85,6 +74,7 @@ const make = Effect.gen(function* () {
         limit: size + 1,
         ...(params.status === undefined ? {} : { status: params.status }),
         ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
+        ...(params.parent_id === undefined ? {} : { parentId: params.parent_id }),
         ...timeRange(params),
         ...(params.q === undefined ? {} : { text: params.q }),
         ...(position === undefined || !isExecutionId(position.id) ? {} : { before: position.id })

@@ -35,7 +35,7 @@ import { triggerWarnings } from "./TriggerWarnings.js"
 import { makeAccessKeys } from "./AccessKeys.js"
 import { makeTriggerCreation } from "./TriggerCreation.js"
 import { makeTriggerSettings, checkPatternTotal } from "./TriggerSettings.js"
-import { makeSubscriptionRetry } from "./TriggerSubscriptions.js"
+import { makeSubscriptionList, makeSubscriptionRetry } from "./TriggerSubscriptions.js"
 import {
   findTrigger,
   lockOwnTrigger,
@@ -93,6 +93,7 @@ const make = Effect.gen(function* () {
   const { createTrigger } = yield* makeTriggerCreation
   /** Tries the failed subscriptions again at once. Fails with `InvalidState` if none has failed. */
   const retrySubscription = yield* makeSubscriptionRetry
+  const subscriptions = yield* makeSubscriptionList
   const origin = yield* Origin
 
   /** Newest first: triggers of the customers that the caller reaches, and of all customers. */
@@ -274,6 +275,7 @@ const make = Effect.gen(function* () {
     enable: (context: CallContext, id: string) => setStatus(context, id, enabledTrigger),
     disable: (context: CallContext, id: string) =>
       setStatus(context, id, (before, now) => Effect.succeed(disabledTrigger(before, now))),
+    subscriptions,
     retrySubscription,
     rotateKey,
     /** What of a saved trigger does not do what it seems to. */

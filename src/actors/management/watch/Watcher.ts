@@ -7,7 +7,6 @@ import { MessagePace } from "../../../domain/watch/MessagePace.js"
 import type { WatchPosition } from "../../../domain/watch/WatchPosition.js"
 import { type RecordChange, type RecordTopic, type RunTopic, watchLimits } from "../../../domain/watch/WatchTopic.js"
 import type { WatchedCredential } from "../../ports/watch/CommittedChanges.js"
-import { reachText } from "./WatchReach.js"
 
 /** A message of a watch. `at`: Unix milliseconds. */
 export type WatchMessage =
@@ -33,6 +32,17 @@ export interface WatchOrder {
   readonly recognise: Effect.Effect<Principal, Failure>
   /** The caller as it was recognised first. */
   readonly recognised: Principal
+  readonly bounds: WatchBounds
+}
+
+/** How many watches there may be of a kind, for one caller and on a node. */
+export interface WatchBounds {
+  readonly ofCaller: number
+  readonly ofNode: number
+  /** Whether a commit of this node is told at once, not at the next look. */
+  readonly isPrompt: boolean
+  /** Without another message, the position is sent anew so often, so that it stays one that the watch can be continued at. */
+  readonly silenceMillis: number
 }
 
 /** Where batches go to. */
@@ -52,8 +62,12 @@ interface Waiting {
   count: number
 }
 
-/** Without another message, the position is sent anew so often, so that it stays one that the stream can be continued at. */
-const silenceMillis = 15_000
+/** Of watchers that were told of nothing yet, so that an idle one is small. Never written. */
+const noneWaiting = new Map<RecordTopic | RunTopic, Waiting>()
+const noSigns = new Map<ExecutionId, string>()
+
+/** By which the watches of a caller are counted. */
+export const watchHolder = ({ id, person }: Principal): string => person?.sessionId ?? id
 
 export class Watcher {
   /** `joining`: not yet read for. `catchingUp`: what was committed since an earlier stream is being read. */
@@ -62,29 +76,44 @@ export class Watcher {
   rights: string | undefined
   /** When the caller is recognised again, once: what was recognised first may have been a moment old. */
   recogniseAt: number | undefined
-  readonly reach: string
   readonly credential: WatchedCredential | undefined
-  private readonly waiting = new Map<RecordTopic | RunTopic, Waiting>()
-  private readonly signs = new Map<ExecutionId, string>()
-  private sentAt = 0
+  /** Names its credential among others; empty without one. */
+  readonly credentialName: string
+  private waiting: Map<RecordTopic | RunTopic, Waiting> = noneWaiting
+  private signs: Map<ExecutionId, string> = noSigns
+  /** Changes of all topics that are not yet told. */
+  private waitingCount = 0
+  private sentAt = -Infinity
 
   constructor(
     readonly order: WatchOrder,
-    private readonly outlet: WatchOutlet
+    private readonly outlet: WatchOutlet,
+    /** The `reachText` of its caller. */
+    readonly reach: string
   ) {
     const { caller } = order
-    this.reach = reachText(caller)
     const { person, starter } = caller
     this.credential =
       starter.keyId === null && person === null
         ? undefined
         : { keyId: starter.keyId, sessionId: person?.sessionId ?? null, userId: person?.userId ?? null }
+    this.credentialName = [starter.keyId, person?.sessionId, person?.userId].join(" ").trim()
   }
 
   /** By which its streams are counted. */
   get holder(): string {
-    const { caller } = this.order
-    return caller.person?.sessionId ?? caller.id
+    return watchHolder(this.order.caller)
+  }
+
+  /** When it is to be flushed, in Unix milliseconds. */
+  get flushAt(): number {
+    if (this.state !== "live") return Infinity
+    return this.waitingCount > 0 ? 0 : this.sentAt + this.order.bounds.silenceMillis
+  }
+
+  /** Whether nothing waits for it, which was told of something before. */
+  get isSilent(): boolean {
+    return this.waitingCount === 0 && Number.isFinite(this.sentAt)
   }
 
   /** The runs that it watches and that have not ended. */
@@ -92,16 +121,20 @@ export class Watcher {
     return this.order.runs.filter((id) => this.signs.get(id) !== "ended")
   }
 
-  add(topic: RecordTopic | RunTopic, { at, id, status }: Pick<RecordChange, "id" | "status" | "at">): void {
+  /** `more`: as many further changes are not named. */
+  add(topic: RecordTopic | RunTopic, { at, id, status }: Pick<RecordChange, "id" | "status" | "at">, more = 0): void {
     const waiting = this.waiting.get(topic) ?? { pace: new MessagePace(), changes: [], count: 0 }
+    if (this.waiting === noneWaiting) this.waiting = new Map()
     this.waiting.set(topic, waiting)
-    waiting.count++
+    waiting.count += 1 + more
+    this.waitingCount += 1 + more
     if (waiting.changes.length < watchLimits.messagesPerSecond) waiting.changes.push({ id, status, at })
   }
 
   /** Adds a message if a commit of the run was not told of. */
   addRun(id: ExecutionId, sign: string, status: string, at: number): void {
     if (!this.order.runs.includes(id) || this.signs.get(id) === sign) return
+    if (this.signs === noSigns) this.signs = new Map()
     this.signs.set(id, sign)
     this.add(`execution:${id}`, { id, status, at })
   }
@@ -109,20 +142,24 @@ export class Watcher {
   /** Sends what its pace lets pass, and the position once nothing before it waits. */
   flush(now: number, position: WatchPosition | undefined): void {
     if (this.state !== "live") return
+    const isSilent = now - this.sentAt < this.order.bounds.silenceMillis
+    if (this.waitingCount === 0 && isSilent) return
     const messages: Array<WatchMessage> = []
     let isEmpty = true
     for (const [topic, waiting] of this.waiting) {
       const { isSummed, single } = waiting.pace.next(waiting.count, now)
       for (const change of waiting.changes.splice(0, single)) messages.push({ topic, ...change })
       waiting.count -= single
+      this.waitingCount -= single
       if (isSummed) {
         messages.push({ topic, many: waiting.count })
+        this.waitingCount -= waiting.count
         waiting.changes.length = 0
         waiting.count = 0
       }
       if (waiting.count > 0) isEmpty = false
     }
-    if (messages.length === 0 && now - this.sentAt < silenceMillis) return
+    if (messages.length === 0 && isSilent) return
     this.sentAt = now
     this.outlet.send({ messages, position: isEmpty ? position : undefined })
   }
@@ -133,6 +170,7 @@ export class Watcher {
       waiting.changes.length = 0
       waiting.count = 0
     }
+    this.waitingCount = 0
     this.state = "live"
     this.sentAt = now
     this.outlet.send({ messages: [{ topic: "reset" }], position })

@@ -5,7 +5,7 @@
 import { Effect, Option, Schema } from "effect"
 import { type Author, deployedEvent, publishedWorkflow, newVersion } from "../../../domain/workflow/WorkflowChanges.js"
 import { latestEnvironment } from "../../../domain/organisation/Environment.js"
-import { type Failure, type Forbidden, NotFound, refuseWith, type Unavailable } from "../../../domain/Failure.js"
+import { type Failure, type Forbidden, NotFound, refuseWith } from "../../../domain/Failure.js"
 import { WorkflowId, type OrganisationId } from "../../../domain/Ids.js"
 import { canonicalJson, type Json } from "../../../domain/Json.js"
 import { incompleteRefusal, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
@@ -21,8 +21,13 @@ import { findWorkflow } from "./WorkflowRecords.js"
 import { AnsweredTime } from "../../../domain/Time.js"
 import { type BoundAction, readBindings, freezeBinding, possibleSlugs } from "../../../domain/connector/Binding.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
+import { isRecordService } from "../../../domain/unified/RecordCall.js"
+import { currentRevision } from "../unified/MapRevisions.js"
 
-/** Freezes a workflow's bindings for a published version: each with the action's current version. */
+/**
+ * Freezes a workflow's bindings for a published version: each with the action's current version, those of common records with
+ * the revision of the organisation's maps.
+ */
 export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
   /** The connector with this name in code. */
   const findNamed = Effect.fnUntraced(function* (organisation: OrganisationId, slugInCode: string) {
@@ -33,11 +38,22 @@ export const makeFreezeBindings = Effect.map(Connectors, (connectors) => {
     return undefined
   })
 
-  const freeze = (organisation: OrganisationId, binding: BoundAction) =>
-    Effect.map(findNamed(organisation, binding.connector), (definition) => ({ ...freezeBinding(binding, definition) }))
+  const freeze = (organisation: OrganisationId, binding: BoundAction, revision: number) =>
+    isRecordService(binding.connector)
+      ? Effect.succeed({ ...binding, version: revision })
+      : Effect.map(findNamed(organisation, binding.connector), (definition) => ({
+          ...freezeBinding(binding, definition)
+        }))
 
-  return (organisation: OrganisationId, bindings: Json): Effect.Effect<Json, Unavailable> =>
-    Effect.forEach(readBindings(bindings), (binding) => freeze(organisation, binding))
+  return Effect.fnUntraced(function* (
+    tx: Tx,
+    organisation: OrganisationId,
+    bindings: Json
+  ): Effect.fn.Return<Json, Failure> {
+    const found = readBindings(bindings)
+    const revision = found.some(({ connector }) => isRecordService(connector)) ? yield* currentRevision(tx) : 0
+    return yield* Effect.forEach(found, (binding) => freeze(organisation, binding, revision))
+  })
 })
 
 export interface PublishRequest {
@@ -90,7 +106,7 @@ export const makePublish = Effect.gen(function* () {
       return Option.isSome(earlierVersion) ? earlierVersion.value : yield* new NotFound({ what: "version" })
     }
     yield* refuseWith(incompleteRefusal(workflow))
-    const bindings = yield* freezeBindings(workflow.organisationId, workflow.bindings)
+    const bindings = yield* freezeBindings(tx, workflow.organisationId, workflow.bindings)
     const [latest] = yield* tx.workflowVersions.list({ where: { workflowId: workflow.id }, limit: 1 })
     if (latest?.contentHash === workflow.contentHash && canonicalJson(latest.bindings) === canonicalJson(bindings))
       return latest

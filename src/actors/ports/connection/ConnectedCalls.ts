@@ -8,9 +8,13 @@ import type { ConnectorDefinition } from "../../../domain/connector/Definition.j
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../../domain/connector/request/ProviderAnswer.js"
 import type { NotFound, Unavailable } from "../../../domain/Failure.js"
 import type { ConnectionId, ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import type { Retry } from "../../../domain/run/Execution.js"
 import type { AnswerHolding } from "../HeldBytes.js"
 import type { ConnectionNotActive } from "./Connections.js"
 import type { OpenRequest, OpenResponse } from "../Egress.js"
+
+/** Retries that a call asks for instead of its connector's rule; `none`: one attempt; null: the rule. */
+export type CallRetry = Partial<Retry> | "none" | null
 
 /** A call of a provider through a connection. `request` has no credential. */
 export interface ConnectedCall {

@@ -31,6 +31,16 @@ export class ConnectionReads extends Context.Tag("svc/ConnectionReads")<
      * active one before others. Never a disconnected one, nor another customer's.
      */
     readonly find: (wanted: ConnectionQuery) => Effect.Effect<Option.Option<CallableConnection>, Unavailable>
+    /**
+     * The customer's active connections that the user may use, up to 200; the user's own first. `isFresh`: never older than
+     * the call.
+     */
+    readonly activeOf: (
+      organisation: OrganisationId,
+      customer: CustomerId,
+      userId: string | null,
+      isFresh: boolean
+    ) => Effect.Effect<ReadonlyArray<CallableConnection>, Unavailable>
     /** By its id, of any customer in the organisation. */
     readonly byId: (
       organisation: OrganisationId,

@@ -2,12 +2,14 @@
 import { Context, type Effect } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
-import type { ClusterNode, ClusterView } from "../../../domain/run/ClusterView.js"
+import type { ClusterNode, ClusterView, WaitingEngine } from "../../../domain/run/ClusterView.js"
 
-/** The cluster but for its engines. */
-export interface ClusterReading extends Omit<ClusterView, "nodes" | "engines"> {
-  /** In the order in which they joined. */
-  readonly nodes: ReadonlyArray<Omit<ClusterNode, "engine">>
+/** The cluster, with the engines of its nodes. */
+export interface ClusterReading extends Omit<ClusterView, "nodes" | "engines" | "waiting"> {
+  /** In the order in which they joined. `engines`: of its build, the current one first; `null` for this process. */
+  readonly nodes: ReadonlyArray<Omit<ClusterNode, "engine"> & { readonly engines: ReadonlyArray<string> | null }>
+  /** How many of the unfinished runs began on which engine. */
+  readonly begun: ReadonlyArray<WaitingEngine>
 }
 
 export class ClusterReads extends Context.Tag("svc/ClusterReads")<

@@ -22,6 +22,8 @@ export interface ExecutionQuery {
   readonly environments?: ReadonlyArray<string>
   readonly status?: ExecutionStatus
   readonly triggerType?: TriggerType
+  /** Only runs that were started again from this one; any text. */
+  readonly parentId?: string
   /** Only these customers' executions; a key that reaches some customers sees no others. */
   readonly customerIds?: ReadonlyArray<CustomerId>
   /** Bounds on the time of creation, Unix milliseconds. */

@@ -11,18 +11,24 @@ import type { AuditEntry } from "../../../domain/audit/Audit.js"
 import type { StartEntry } from "../../../domain/run/RunJournal.js"
 import type { Claim, FinishedRun, OpenRun } from "./Journal.js"
 
-/** What the sender made of its own types: all nodes are of one build. */
-const plain = <A>(): Schema.Schema<A> =>
-  Schema.declare((value): value is A => value !== undefined, { arbitrary: () => (check) => check.jsonValue() as never })
+/**
+ * What the sender made of its own types, without a check of each member: nodes of neighbouring releases have the same, up to
+ * optional members, which the lock of the messages between nodes holds by this name.
+ */
+const plain = <A>(identifier: string): Schema.Schema<A> =>
+  Schema.declare((value): value is A => value !== undefined, {
+    identifier,
+    arbitrary: () => (check) => check.jsonValue() as never
+  })
 
 /** What an Instant run begins with, besides its code. */
 const begun = {
   /** Concurrent runs that the organisation's plan allows; `null`: any number. */
   concurrentRuns: Schema.NullOr(Schema.JsonNumber),
-  run: plain<OpenRun>(),
-  start: plain<StartEntry>(),
-  claim: Schema.NullOr(plain<Claim>()),
-  audit: Schema.NullOr(plain<AuditEntry>())
+  run: plain<OpenRun>("OpenRun"),
+  start: plain<StartEntry>("StartEntry"),
+  claim: Schema.NullOr(plain<Claim>("Claim")),
+  audit: Schema.NullOr(plain<AuditEntry>("AuditEntry"))
 }
 
 /** What an Instant run begins with, besides its code. */
@@ -44,7 +50,7 @@ export type StartOrder = typeof Order.Type
 export const StartOrder = Schema.parseJson(Order)
 
 const Outcome = Schema.Union(
-  Schema.TaggedStruct("Ended", { end: plain<Omit<FinishedRun, "run">>() }),
+  Schema.TaggedStruct("Ended", { end: plain<Omit<FinishedRun, "run">>("RunEnd") }),
   /** It is suspended, or its owner changes: it is committed, and goes on. */
   Schema.TaggedStruct("Accepted", {}),
   /** It has ended elsewhere, or at an earlier order: its record says how. */

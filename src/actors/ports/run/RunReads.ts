@@ -8,7 +8,8 @@ import type { JournalUnavailable } from "./Journal.js"
 export interface Reader {
   readonly organisationId: OrganisationId
   readonly spaceId: SpaceId
-  readonly workflowId: WorkflowId
+  /** Null for a reader that is no workflow. */
+  readonly workflowId: WorkflowId | null
   readonly customerId: CustomerId | null
   /** The installation, whose integration can have values of its own. */
   readonly installationId: InstallationId | null

@@ -34,6 +34,15 @@ export class Wakeups extends Context.Tag("svc/Wakeups")<
     readonly clearQueued: (signals: QueuedSignals, firstWaiting: EventPriority | null) => void
     /** Waits until a run was queued since the last wait ended. */
     readonly awaitQueued: Effect.Effect<void>
+    /** Called after a commit of this node that changed runs or events of these organisations. Signals the change as well. */
+    readonly noteCommitted: (organisations: ReadonlySet<OrganisationId>) => void
+    readonly onCommitted: (listener: (organisations: ReadonlySet<OrganisationId>) => void) => void
+    /** Called after a commit of this node or of another one. */
+    readonly signalChanged: (organisations: ReadonlySet<OrganisationId>) => void
+    readonly onChanged: (listener: (organisations: ReadonlySet<OrganisationId>) => void) => void
+    /** Called while somebody waits for changes here, every second at least: other nodes then tell of theirs. */
+    readonly noteAwaited: () => void
+    readonly onAwaited: (listener: () => void) => void
     readonly signalDelivery: () => void
     readonly awaitDelivery: Effect.Effect<void>
   }

@@ -11,13 +11,18 @@ export interface ChangeQuery {
   readonly since: WatchPosition
   readonly topics: ReadonlyArray<RecordTopic>
   readonly organisations: ReadonlyArray<OrganisationId>
+  /** Every change; else of those that reach the same watchers as many as are told one by one, and how many more there are. */
+  readonly isEach: boolean
 }
 
 /** A change with the transaction that committed it, by the lower 53 bits of its id. */
 export interface CommittedChange extends RecordChange {
   readonly transaction: number
+  /** Further changes that are not named, which reach the same watchers. */
+  readonly more: number
 }
 
+/** What a read of changes found. */
 export interface CommittedPart {
   /** All changes before it were read. */
   readonly position: WatchPosition
@@ -41,19 +46,19 @@ export interface WatchedCredential {
   readonly userId: UserId | null
 }
 
+/** What callers may do, and the position, of one snapshot. */
+export interface CurrentRights {
+  readonly position: WatchPosition
+  /** For each credential, in their order, differs after each change of what its caller may do; `null`: in force no more. */
+  readonly texts: ReadonlyArray<string | null>
+}
+
 export class CommittedChanges extends Context.Tag("svc/CommittedChanges")<
   CommittedChanges,
   {
-    readonly position: Effect.Effect<WatchPosition, Unavailable>
     readonly since: (query: ChangeQuery) => Effect.Effect<CommittedPart, Unavailable>
     /** Of the runs that exist. */
     readonly runs: (ids: ReadonlyArray<ExecutionId>) => Effect.Effect<ReadonlyArray<RunSign>, Unavailable>
-    /**
-     * A text for each credential, in their order, that differs after each change of what its caller may do; `null`: it is
-     * in force no more.
-     */
-    readonly rights: (
-      credentials: ReadonlyArray<WatchedCredential>
-    ) => Effect.Effect<ReadonlyArray<string | null>, Unavailable>
+    readonly rights: (credentials: ReadonlyArray<WatchedCredential>) => Effect.Effect<CurrentRights, Unavailable>
   }
 >() {}

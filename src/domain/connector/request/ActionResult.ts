@@ -22,13 +22,14 @@ import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
 import { asText, renderAll } from "../../expression/Template.js"
 
-/** The result of an action's answer. `now`: Unix milliseconds. */
+/** The result of an action's answer. `now`: Unix milliseconds. `args`: those of the call, which `map` may read. */
 export const actionResult = (
   definition: Pick<ConnectorDefinition, "rateLimit">,
   action: ActionDefinition,
   answer: ProviderAnswer,
   now: number,
-  patterns: PatternLookup
+  patterns: PatternLookup,
+  args: Json = {}
 ): Either.Either<Json, ProviderFailure> => {
   const { remaining, retryAfterAt } = readRateHeaders(definition, answer.headers, now)
   // GitHub and others answer 403 to an exceeded limit, with no calls remaining or a `retry-after`.
@@ -37,7 +38,7 @@ export const actionResult = (
   const failed = (message: string | undefined, body: Json, code: string | null, category?: "provider") =>
     Either.left({
       category: category ?? categoryOf(action, limited ? 429 : answer.status, code),
-      status: answer.status,
+      status: isNotFound(action, code) ? 404 : answer.status,
       message: message ?? errorMessageIn(action, body) ?? messageFromText(answer),
       code,
       ...(isFinal(action, code) ? { isFinal: true } : {}),
@@ -58,7 +59,7 @@ export const actionResult = (
   if (budget.isExceeded)
     return failed("errorWhen takes too long for this answer: compare less of it", body, null, "provider")
   if (isError) return failed(undefined, body, codeOf(action, body))
-  return Either.right(mapResult(action, answer, body))
+  return Either.right(mapResult(action, answer, body, args))
 }
 
 // --- Reading a success ---
@@ -96,12 +97,12 @@ const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json,
     : Either.left(`the provider's answer cannot be stored: ${problem.path} ${unstorableMessage[problem.reason]}`)
 }
 
-const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json): Json => {
+const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json, args: Json): Json => {
   const { map } = action.response
   if (map === undefined) return body
   if (typeof map === "string") return valueAt(body, map) ?? null
   const headers = Object.fromEntries(answer.headers.map(([name, value]) => [name.toLowerCase(), value]))
-  const scope: JsonObject = { body, status: answer.status, headers }
+  const scope: JsonObject = { body, status: answer.status, headers, args }
   return renderAll(map, scope)
 }
 
@@ -120,6 +121,9 @@ const categoryOf = (action: ActionDefinition, status: number, code: string | nul
 
 const isFinal = ({ response }: ActionDefinition, code: string | null): boolean =>
   code !== null && response.finalCodes.includes(code)
+
+const isNotFound = ({ response }: ActionDefinition, code: string | null): boolean =>
+  code !== null && response.notFoundCodes?.includes(code) === true
 
 const codeOf = (action: ActionDefinition, body: Json): string | null => {
   const { errorCode } = action.response

@@ -2,7 +2,8 @@
 import { Either } from "effect"
 import { type Json, type JsonObject, isList, isObject } from "../../Json.js"
 import type { ActionDefinition, Pagination } from "../Action.js"
-import { valueAt } from "../../expression/Path.js"
+import { readPath, valueAt } from "../../expression/Path.js"
+import { scanItemPath } from "../../mapping/ItemPath.js"
 import { type CallMistake, callMistake } from "./ValueEncoding.js"
 import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
 import { parseUrl } from "../../Url.js"
@@ -33,9 +34,39 @@ export const nextPageArgs = (action: ActionDefinition, args: Json, answer: Provi
 export const pageItems = (action: ActionDefinition, result: Json): ReadonlyArray<Json> => {
   if (isList(result)) return result
   const path = action.pagination?.items
-  const found = path === undefined ? undefined : valueAt(result, path)
+  const found = path === undefined ? undefined : listAt(result, path)
   return found !== undefined && isList(found) ? found : []
 }
+
+/**
+ * What is wrong with an answer that is no page of the action: it has something else where its list should be, or lacks even the
+ * object around it. A list that is only left out is no mistake, since many systems leave out an empty one.
+ */
+export const missingItems = ({ name, pagination }: ActionDefinition, result: Json): string | undefined => {
+  const path = pagination?.items
+  if (path === undefined || result === null || isList(result)) return undefined
+  const scanned = scanItemPath(path)
+  if ("mistake" in scanned) return undefined
+  const [list = []] = scanned.value
+  const container = readPath(result, list.slice(0, -1))
+  const found = readPath(result, list)
+  const isLeftOut = (found === undefined || found === null) && (isObject(container) || isList(container))
+  return isLeftOut || isList(found ?? null) ? undefined : `the answer of ${name} has no list at ${path}`
+}
+
+/** The value at a path; with `[*]` the items of all the lists that it leads to. */
+const listAt = (value: Json | undefined, path: string): Json | undefined => {
+  if (!path.includes("[*]")) return valueAt(value, path)
+  const scanned = scanItemPath(path)
+  if ("mistake" in scanned) return undefined
+  const [first = [], ...parts] = scanned.value
+  return parts.reduce<ReadonlyArray<Json>>(
+    (items, part) => items.flatMap((item) => itemsOf(readPath(item, part))),
+    itemsOf(readPath(value, first))
+  )
+}
+
+const itemsOf = (value: Json | undefined): ReadonlyArray<Json> => (value !== undefined && isList(value) ? value : [])
 
 /** The URL of a followed link, which must be on the action's origin; `undefined` without one. */
 export const linkToFollow = (
@@ -108,7 +139,7 @@ const numberAt = (value: Json | undefined, path: string | undefined): number | u
 /** The items of a page in the body, by `items` or else the result. */
 const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefined): Json | undefined => {
   const path = pagination?.items ?? (typeof response.map === "string" ? response.map : undefined)
-  return path === undefined ? body : valueAt(body, path)
+  return path === undefined ? body : listAt(body, path)
 }
 
 /** The next page or offset, by counting. */

@@ -1,9 +1,11 @@
 /** Encodes the body of a request as the action's `bodyType` says. Pure. */
 import { Either, Encoding } from "effect"
-import { type Json, type JsonObject, isObject } from "../../Json.js"
+import { type Json, type JsonObject, isList, isObject } from "../../Json.js"
 import type { ActionDefinition } from "../Action.js"
 import { CallMistake, isHeaderText, callMistake, encodeQueryPairs } from "./ValueEncoding.js"
+import { cachedPath, valueAt } from "../../expression/Path.js"
 import { asText, renderAll, renderBody } from "../../expression/Template.js"
+import { Overlay } from "../../mapping/Overlay.js"
 
 /** An encoded body with its content type. */
 export interface Content {
@@ -15,7 +17,9 @@ export interface Content {
 /** The body of one call. */
 export const contentOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Content, CallMistake> => {
   const { request } = action
-  const value = request.keepNulls ? renderAll(request.body, scope) : renderBody(request.body, scope)
+  const rendered = request.keepNulls ? renderAll(request.body, scope) : renderBody(request.body, scope)
+  const raised = (request.increments ?? []).reduce(raiseNumber, rendered)
+  const value = request.joinLists === true ? joinLists(raised) : raised
   if (value === null) return Either.right({ type: null, body: null })
   const type = request.contentType
   switch (request.bodyType) {
@@ -33,6 +37,25 @@ export const contentOf = (action: ActionDefinition, scope: JsonObject): Either.E
     case "multipart":
       return multipart(value, asText(scope["idempotencyKey"] ?? ""))
   }
+}
+
+/** The value with the number at a path raised by one, if there is one. */
+const raiseNumber = (value: Json, path: string): Json => {
+  const found = valueAt(value, path)
+  if (typeof found !== "number") return value
+  const overlay = new Overlay(value)
+  const parsed = cachedPath(path)
+  if (!("mistake" in parsed)) overlay.set(parsed.value, found + 1)
+  return overlay.value
+}
+
+/** The value with the items of lists in lists in their places, and without items that are null. */
+const joinLists = (value: Json): Json => {
+  if (isList(value))
+    return value.flatMap((item) => (item === null ? [] : isList(item) ? item.map(joinLists) : [joinLists(item)]))
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, joinLists(member)]))
+    : value
 }
 
 const formOf = (value: Json, style: ActionDefinition["request"]["formStyle"]): Either.Either<string, CallMistake> => {

@@ -17,7 +17,7 @@ import {
   encodePathValue,
   encodeQueryPairs
 } from "./ValueEncoding.js"
-import { evaluate, render, renderMembers, cachedTemplate } from "../../expression/Template.js"
+import { asText, evaluate, render, renderMembers, renderText, cachedTemplate } from "../../expression/Template.js"
 
 /** The input of one call. */
 export interface CallInput {
@@ -108,7 +108,8 @@ const queryOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Rea
   Either.gen(function* () {
     const { idempotency, request } = action
     const pairs: Array<string> = []
-    for (const [name, value] of Object.entries(yield* renderObject(request.query, scope, "request.query"))) {
+    const query = withQuotedTexts(request, yield* renderObject(request.query, scope, "request.query"), scope)
+    for (const [name, value] of Object.entries(query)) {
       const style = Object.hasOwn(request.queryStyles, name) ? request.queryStyles[name] : undefined
       pairs.push(...(yield* encodeQueryPairs(name, value, style ?? request.queryStyle, `query.${name}`)))
     }
@@ -119,6 +120,22 @@ const queryOf = (action: ActionDefinition, scope: JsonObject): Either.Either<Rea
     }
     return pairs
   })
+
+/** The query with the parameters of `queryTexts` rendered again, so that no value ends a text in quotes. */
+const withQuotedTexts = (
+  { query, queryTexts = [] }: ActionDefinition["request"],
+  rendered: JsonObject,
+  scope: JsonObject
+): JsonObject => {
+  if (typeof query === "string") return rendered
+  const escaped = queryTexts.flatMap((name): ReadonlyArray<readonly [string, Json]> => {
+    const template = Object.hasOwn(query, name) ? query[name] : undefined
+    return typeof template === "string" && Object.hasOwn(rendered, name)
+      ? [[name, renderText(template, scope, (value) => asText(value).replace(/[\\'"]/g, "\\$&"))]]
+      : []
+  })
+  return { ...rendered, ...Object.fromEntries(escaped) }
+}
 
 /** Renders an object of templates, or one template whose value is an object; members without a value are left out. */
 const renderObject = (

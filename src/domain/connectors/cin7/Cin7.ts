@@ -1,9 +1,9 @@
 /** Cin7 Core (before: DEAR Inventory), external API v2. https://dearinventory.docs.apiary.io */
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { args, nestedPairs, type EventManifest, list, oneOf, pairs, record, text } from "../SchemaShorthands.js"
-import { cin7ProductActions } from "./Products.js"
+import { cin7ProductActions, productMembers } from "./Products.js"
 import { defineCin7Read, cin7Response, defineCin7Write } from "./Requests.js"
-import { cin7SaleActions } from "./Sales.js"
+import { cin7SaleActions, customerMembers } from "./Sales.js"
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({
   id,
@@ -42,13 +42,17 @@ const subscribed = {
   verify: { scheme: "token", header: "authorization", prefix: "Bearer ", subscriptionSecret: true }
 } as const
 
+const listArgs = { limit: "{{query.pageSize}}", ModifiedSince: "{{query.modifiedAfter.iso}}" }
+const membersBefore = (names: ReadonlyArray<string>) =>
+  Object.fromEntries(names.map((name) => [name, `{{before.${name}}}`]))
+
 export const cin7 = defineBuiltIn({
   svcConnector: 1,
   slug: "cin7-core",
   name: "Cin7 Core",
   description: "Products, stock, customers, sales and purchases in Cin7 Core (DEAR Inventory).",
   kind: "inventory",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "cin7.com",
   baseUrl: "https://inventory.dearsystems.com/ExternalApi/v2",
   auth: [
@@ -170,6 +174,25 @@ export const cin7 = defineBuiltIn({
       cdm: "CDMProduct",
       read: "listProducts",
       get: "getProduct",
+      create: "createProduct",
+      update: "updateProduct",
+      delete: "updateProduct",
+      args: {
+        read: listArgs,
+        get: { ID: "{{id}}" },
+        // Cin7 requires these; remote fields have others.
+        create: {
+          Type: "{{record.Type ?? 'Stock'}}",
+          CostingMethod: "{{record.CostingMethod ?? 'FIFO'}}",
+          UOM: "{{record.UOM ?? 'Item'}}",
+          Status: "{{record.Status ?? 'Active'}}"
+        },
+        update: {
+          ...Object.fromEntries(productMembers.map((name) => [name, `{{record.${name} ?? before.${name}}}`])),
+          ID: "{{id}}"
+        },
+        delete: { ...membersBefore(productMembers), ID: "{{id}}", Status: "Deprecated" }
+      },
       fields: [
         ...pairs({
           ID: "id",
@@ -181,12 +204,23 @@ export const cin7 = defineBuiltIn({
           LastModifiedOn: "updatedAt"
         }),
         { from: "Status", to: "status", enum: { Active: "active", Deprecated: "archived" } }
+      ],
+      fieldsOut: [
+        ...pairs({
+          name: "Name",
+          sku: "SKU",
+          description: "Description",
+          category: "Category",
+          "pricingTiers[0].price": "PriceTier1"
+        }),
+        { from: "status", to: "Status", enum: { active: "Active", archived: "Deprecated" } }
       ]
     },
     {
       name: "availability",
       cdm: "CDMInventoryLevel",
       read: "listAvailability",
+      args: { read: { limit: "{{query.pageSize}}" } },
       fields: pairs({
         ID: "productId",
         Location: "locationId",
@@ -200,6 +234,15 @@ export const cin7 = defineBuiltIn({
       cdm: "CDMContact",
       read: "listCustomers",
       get: "getCustomer",
+      // A change would replace the contacts, of which the common record has one. Cin7 requires remote fields for a new one.
+      create: "createCustomer",
+      delete: "updateCustomer",
+      args: {
+        read: listArgs,
+        get: { ID: "{{id}}" },
+        create: { Status: "{{record.Status ?? 'Active'}}" },
+        delete: { ...membersBefore(customerMembers), ID: "{{id}}", Status: "Deprecated" }
+      },
       fields: [
         ...pairs({
           ID: "id",
@@ -224,6 +267,16 @@ export const cin7 = defineBuiltIn({
       cdm: "CDMOrder",
       read: "listSales",
       get: "getSale",
+      delete: "voidSale",
+      args: {
+        read: {
+          limit: "{{query.pageSize}}",
+          CreatedSince: "{{query.createdAfter.iso}}",
+          UpdatedSince: "{{query.modifiedAfter.iso}}"
+        },
+        get: { ID: "{{id}}" },
+        delete: { ID: "{{id}}" }
+      },
       fields: [
         // In a list the member is SaleID.
         { from: "ID", to: "id", transforms: [{ fn: "COALESCE", args: ["ID", "SaleID"] }] },

@@ -62,6 +62,9 @@ const productInput = {
   Sellable: flag
 }
 
+/** The members of a product that a change sends again. */
+export const productMembers = [...Object.keys(productInput), "PriceTier1"]
+
 const availability = record(
   {
     ID: text,

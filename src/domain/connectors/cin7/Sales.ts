@@ -33,6 +33,9 @@ const customerInput = {
   Contacts: list(record())
 }
 
+/** The members of a customer that a change sends again. */
+export const customerMembers = Object.keys(customerInput)
+
 const saleRow = record({ SaleID: text, OrderNumber: text, Status: text, Customer: text, Updated: text }, "SaleID")
 const sale = record({ ID: text, Customer: text, Status: text, Order: { type: ["object", "null"] } }, "ID")
 const order = {

@@ -2,6 +2,7 @@
 import {
   type ActionManifest,
   flag,
+  fromArgs,
   integer,
   list,
   nullable,
@@ -90,6 +91,23 @@ const change = {
 
 const numbered = { ...repositoryArguments, number: integer }
 
+const withoutQuery = { per_page: "{{args.per_page ?? 100}}", ...fromArgs("page", "sort", "order") }
+const searchIssues = defineGitHubList({
+  name: "searchIssues",
+  title: "Search issues and pull requests",
+  path: "/search/issues",
+  needs: { q: text },
+  filters: { sort: oneOf("comments", "created", "updated"), order: oneOf("asc", "desc") },
+  items: "$.items",
+  outputSchema: record({ total_count: integer, incomplete_results: flag, items: list(issue) }, "total_count", "items"),
+  mock: { total_count: 1, incomplete_results: false, items: [bug] }
+})
+
+/** Version 1 of `searchIssues` sends no query, which GitHub refuses. */
+export const earlierIssueActions: ReadonlyArray<ActionManifest & { readonly version: number }> = [
+  { ...searchIssues, version: 1, request: { ...searchIssues.request, query: withoutQuery } }
+]
+
 export const issueActions: ReadonlyArray<ActionManifest> = [
   defineGitHubList({
     name: "listIssues",
@@ -108,20 +126,7 @@ export const issueActions: ReadonlyArray<ActionManifest> = [
     outputSchema: list(issue),
     mock: [bug]
   }),
-  defineGitHubList({
-    name: "searchIssues",
-    title: "Search issues and pull requests",
-    path: "/search/issues",
-    needs: { q: text },
-    filters: { sort: oneOf("comments", "created", "updated"), order: oneOf("asc", "desc") },
-    items: "$.items",
-    outputSchema: record(
-      { total_count: integer, incomplete_results: flag, items: list(issue) },
-      "total_count",
-      "items"
-    ),
-    mock: { total_count: 1, incomplete_results: false, items: [bug] }
-  }),
+  { ...searchIssues, version: 2 },
   defineGitHubRead({
     name: "getIssue",
     title: "Get an issue",

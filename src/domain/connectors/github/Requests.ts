@@ -36,7 +36,11 @@ export const defineGitHubList = (one: ListOptions): ActionManifest => ({
     method: "GET",
     path: one.path,
     headers: githubHeaders,
-    query: { per_page: "{{args.per_page ?? 100}}", ...fromArgs("page", ...Object.keys(one.filters ?? {})) },
+    query: {
+      per_page: "{{args.per_page ?? 100}}",
+      ...fromArgs("page", ...Object.keys(one.needs).filter((name) => !one.path.includes(`{{args.${name}}}`))),
+      ...fromArgs(...Object.keys(one.filters ?? {}))
+    },
     queryStyle: "comma"
   },
   pagination: { type: "link", items: one.items ?? "$" },

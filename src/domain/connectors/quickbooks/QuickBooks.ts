@@ -33,7 +33,7 @@ export const quickbooks = defineBuiltIn({
   name: "QuickBooks Online",
   description: "Customers, items, invoices, payments, bills and vendors of a QuickBooks company.",
   kind: "accounting",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "quickbooks.intuit.com",
   baseUrl: "https://{{connection.config.host ?? 'quickbooks.api.intuit.com'}}/v3/company/{{connection.config.realmId}}",
   connectionConfig: {

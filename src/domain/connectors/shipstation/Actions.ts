@@ -96,6 +96,9 @@ const orderInput = {
   advancedOptions: record()
 }
 
+/** The members of an order that a change sends again. */
+export const orderMembers = Object.keys(orderInput)
+
 const shipment = record(
   { shipmentId: integer, orderId: integer, trackingNumber: nullable("string"), carrierCode: text, voided: flag },
   "shipmentId",

@@ -4,7 +4,7 @@
  */
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { nestedPairs, type EventManifest, pairs, record, text } from "../SchemaShorthands.js"
-import { shipStationActions } from "./Actions.js"
+import { orderMembers, shipStationActions } from "./Actions.js"
 
 const event = (id: string, key: string, title: string, entity?: string): EventManifest => ({
   id,
@@ -41,7 +41,7 @@ export const shipstation = defineBuiltIn({
   name: "ShipStation",
   description: "Orders, labels, shipments, products and customers in ShipStation.",
   kind: "fulfillment",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "shipstation.com",
   baseUrl: "https://ssapi.shipstation.com",
   auth: [
@@ -115,6 +115,21 @@ export const shipstation = defineBuiltIn({
       create: "createOrder",
       update: "createOrder",
       delete: "deleteOrder",
+      args: {
+        read: {
+          pageSize: "{{query.pageSize}}",
+          createDateStart: "{{query.createdAfter.iso}}",
+          modifyDateStart: "{{query.modifiedAfter.iso}}"
+        },
+        get: { orderId: "{{id}}" },
+        // ShipStation replaces the order with the same key.
+        update: {
+          ...Object.fromEntries(orderMembers.map((name) => [name, `{{record.${name} ?? before.${name}}}`])),
+          orderKey: "{{before.orderKey}}",
+          orderNumber: "{{before.orderNumber}}"
+        },
+        delete: { orderId: "{{id}}" }
+      },
       fields: [
         ...pairs({
           orderId: "id",
@@ -154,17 +169,14 @@ export const shipstation = defineBuiltIn({
         ...nestedPairs("billTo", "billingAddress", addressFields)
       ],
       fieldsOut: [
-        // With the order's key, a repeated write changes the order of the first.
+        // A new order needs the remote fields `orderNumber` and `orderDate`, too.
         ...pairs({
-          id: "orderKey",
-          createdAt: "orderDate",
           "contact.email": "customerEmail",
           "contact.lastName": "billTo.name",
           "totals.tax": "taxAmount",
           "totals.shipping": "shippingAmount",
           "payments[0].amount": "amountPaid"
         }),
-        { from: "id", to: "orderNumber", transforms: ["TRIM"] },
         {
           from: "status",
           to: "orderStatus",
@@ -191,6 +203,13 @@ export const shipstation = defineBuiltIn({
       name: "shipment",
       cdm: "CDMFulfillment",
       read: "listShipments",
+      args: {
+        read: {
+          pageSize: "{{query.pageSize}}",
+          createDateStart: "{{query.createdAfter.iso}}",
+          includeShipmentItems: true
+        }
+      },
       fields: [
         ...pairs({
           shipmentId: "id",
@@ -216,6 +235,7 @@ export const shipstation = defineBuiltIn({
       cdm: "CDMProduct",
       read: "listProducts",
       get: "getProduct",
+      args: { read: { pageSize: "{{query.pageSize}}", startDate: "{{query.createdAfter.iso}}" } },
       fields: [
         ...pairs({
           productId: "id",
@@ -234,6 +254,7 @@ export const shipstation = defineBuiltIn({
       cdm: "CDMContact",
       read: "listCustomers",
       get: "getCustomer",
+      args: { read: { pageSize: "{{query.pageSize}}" } },
       fields: pairs({
         customerId: "id",
         name: "lastName",

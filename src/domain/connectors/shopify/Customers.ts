@@ -15,7 +15,13 @@ import {
   time,
   upTo
 } from "../SchemaShorthands.js"
-import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate } from "./Requests.js"
+import {
+  defineShopifyCreate,
+  defineShopifyDelete,
+  defineShopifyGet,
+  defineShopifyUpdate,
+  shopifyListArgs
+} from "./Requests.js"
 
 const address = record({
   id,
@@ -121,7 +127,8 @@ export const shopifyCustomerActions: ReadonlyArray<ActionManifest> = [
   },
   defineShopifyGet(resource),
   defineShopifyCreate(resource, args(writable)),
-  defineShopifyUpdate(resource, writable)
+  defineShopifyUpdate(resource, writable),
+  defineShopifyDelete(resource)
 ]
 
 /** The field map of an address: Shopify's member → common member. */
@@ -143,6 +150,8 @@ export const customerEntity: EntityManifest = {
   get: "getCustomer",
   create: "createCustomer",
   update: "updateCustomer",
+  delete: "deleteCustomer",
+  args: { read: shopifyListArgs },
   fields: [
     ...pairs({
       id: "id",
@@ -154,9 +163,11 @@ export const customerEntity: EntityManifest = {
       created_at: "createdAt",
       updated_at: "updatedAt"
     }),
+    { from: "tags", to: "tags", split: "," },
     ...nestedPairs("addresses[*]", "addresses[*]", addressFields)
   ],
   fieldsOut: [
+    { from: "tags", to: "tags", split: "," },
     ...pairs({ id: "id", email: "email", firstName: "first_name", lastName: "last_name", phone: "phone" }),
     ...pairs({
       "addresses[*].line1": "addresses[*].address1",

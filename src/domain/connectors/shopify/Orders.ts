@@ -18,7 +18,13 @@ import {
   time,
   upTo
 } from "../SchemaShorthands.js"
-import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate } from "./Requests.js"
+import {
+  defineShopifyCreate,
+  defineShopifyDelete,
+  defineShopifyGet,
+  defineShopifyUpdate,
+  shopifyListArgs
+} from "./Requests.js"
 import { addressFields } from "./Customers.js"
 
 const lineItem = record({
@@ -169,6 +175,7 @@ export const shopifyOrderActions: ReadonlyArray<ActionManifest> = [
     }),
     description: "Shopify lets note, tags, e-mail, addresses and metafields be changed, not the lines."
   },
+  defineShopifyDelete(resource),
   {
     name: "cancelOrder",
     title: "Cancel an order",
@@ -211,6 +218,25 @@ export const shopifyOrderActions: ReadonlyArray<ActionManifest> = [
     inputSchema: args({ order_id: id, limit: upTo(250), updated_at_min: time }, "order_id"),
     outputSchema: record({ fulfillments: list(fulfillment) }, "fulfillments"),
     mocks: [{ name: "one", output: { fulfillments: [shipped] } }]
+  },
+  {
+    name: "listAllFulfillments",
+    title: "List the fulfillments of all orders",
+    description: "The times are those of the orders.",
+    request: {
+      method: "GET",
+      path: "/orders.json",
+      query: {
+        limit: "{{args.limit ?? 250}}",
+        status: "any",
+        fields: "id,fulfillments",
+        ...fromArgs("created_at_min", "updated_at_min")
+      }
+    },
+    pagination: { type: "link", items: "$.orders[*].fulfillments" },
+    inputSchema: args({ limit: upTo(250), created_at_min: time, updated_at_min: time }),
+    outputSchema: record({ orders: list(record({ id, fulfillments: list(fulfillment) }, "id")) }, "orders"),
+    mocks: [{ name: "one", output: { orders: [{ id: 450789469, fulfillments: [shipped] }] } }]
   },
   {
     name: "getFulfillment",
@@ -265,12 +291,17 @@ const lineFields = {
   total_discount: "discount"
 }
 
+const writtenAddress = Object.fromEntries(Object.entries(addressFields).map(([from, to]) => [to, from]))
+
 export const orderEntity: EntityManifest = {
   name: "order",
   cdm: "CDMOrder",
   read: "listOrders",
   get: "getOrder",
   create: "createOrder",
+  update: "updateOrder",
+  delete: "deleteOrder",
+  args: { read: shopifyListArgs },
   fields: [
     ...pairs({
       id: "id",
@@ -305,23 +336,39 @@ export const orderEntity: EntityManifest = {
     ...nestedPairs("shipping_address", "shippingAddress", addressFields),
     ...nestedPairs("billing_address", "billingAddress", addressFields)
   ],
-  fieldsOut: pairs({
-    "contact.id": "customer.id",
-    "contact.email": "email",
-    currency: "currency",
-    "lineItems[*].variantId": "line_items[*].variant_id",
-    "lineItems[*].name": "line_items[*].title",
-    "lineItems[*].sku": "line_items[*].sku",
-    "lineItems[*].quantity": "line_items[*].quantity",
-    "lineItems[*].unitPrice": "line_items[*].price"
-  })
+  fieldsOut: [
+    ...nestedPairs("shippingAddress", "shipping_address", writtenAddress),
+    ...nestedPairs("billingAddress", "billing_address", writtenAddress),
+    ...pairs({
+      "contact.id": "customer.id",
+      "contact.email": "email",
+      currency: "currency",
+      "lineItems[*].variantId": "line_items[*].variant_id",
+      "lineItems[*].name": "line_items[*].title",
+      "lineItems[*].sku": "line_items[*].sku",
+      "lineItems[*].quantity": "line_items[*].quantity",
+      "lineItems[*].unitPrice": "line_items[*].price"
+    })
+  ]
 }
 
 export const fulfillmentEntity: EntityManifest = {
   name: "fulfillment",
   cdm: "CDMFulfillment",
-  read: "listFulfillments",
-  get: "getFulfillment",
+  read: "listAllFulfillments",
+  // Of an order's first fulfillment order, as a whole.
+  create: ["listFulfillmentOrders", "createFulfillment"],
+  args: {
+    // An order changes with its fulfillments, and is older.
+    read: { limit: "{{query.pageSize}}", updated_at_min: "{{query.modifiedAfter.iso}}" },
+    create: [
+      { order_id: "{{record.order_id}}" },
+      {
+        line_items_by_fulfillment_order: [{ fulfillment_order_id: "{{results[0].fulfillment_orders[0].id}}" }],
+        tracking_info: { number: "{{record.tracking_number}}", company: "{{record.tracking_company}}" }
+      }
+    ]
+  },
   fields: [
     ...pairs({
       id: "id",
@@ -344,5 +391,6 @@ export const fulfillmentEntity: EntityManifest = {
       }
     },
     ...nestedPairs("line_items[*]", "lineItems[*]", lineFields)
-  ]
+  ],
+  fieldsOut: pairs({ orderId: "order_id", trackingNumber: "tracking_number", carrier: "tracking_company" })
 }

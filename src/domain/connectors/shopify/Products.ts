@@ -16,7 +16,7 @@ import {
   time,
   upTo
 } from "../SchemaShorthands.js"
-import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate } from "./Requests.js"
+import { defineShopifyCreate, defineShopifyGet, defineShopifyUpdate, shopifyListArgs } from "./Requests.js"
 
 const variant = record({
   id,
@@ -132,6 +132,7 @@ export const productEntity: EntityManifest = {
   create: "createProduct",
   update: "updateProduct",
   delete: "deleteProduct",
+  args: { read: shopifyListArgs },
   fields: [
     ...pairs({
       id: "id",
@@ -153,7 +154,7 @@ export const productEntity: EntityManifest = {
       "variants[*].title": "variants[*].name",
       "variants[*].sku": "variants[*].sku",
       "variants[*].price": "variants[*].price",
-      "variants[*].inventory_quantity": "variants[*].inventory"
+      "variants[*].inventory_quantity": "variants[*].inventory.available"
     })
   ],
   fieldsOut: [

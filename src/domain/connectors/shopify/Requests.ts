@@ -28,6 +28,21 @@ export const defineShopifyGet = (resource: Resource): ActionManifest => ({
   ...answerShape(resource)
 })
 
+export const defineShopifyDelete = (resource: Resource): ActionManifest => ({
+  name: `delete${resource.name}`,
+  title: `Delete ${resource.nameWithArticle}`,
+  request: { method: "DELETE", path: `/${memberOf(resource)}s/{{args.id}}.json` },
+  inputSchema: args({ id }, "id"),
+  mocks: [{ name: "deleted", output: {} }]
+})
+
+/** The arguments of lists, which Shopify filters by both times. */
+export const shopifyListArgs = {
+  limit: "{{query.pageSize}}",
+  created_at_min: "{{query.createdAfter.iso}}",
+  updated_at_min: "{{query.modifiedAfter.iso}}"
+}
+
 export const defineShopifyCreate = (resource: Resource, inputSchema: JsonObject): ActionManifest => ({
   name: `create${resource.name}`,
   title: `Create ${resource.nameWithArticle}`,

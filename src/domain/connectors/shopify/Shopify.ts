@@ -26,7 +26,7 @@ export const shopify = defineBuiltIn({
   name: "Shopify",
   description: "Products, customers, orders, fulfillments and stock of a Shopify shop.",
   kind: "ecommerce",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "shopify.com",
   baseUrl: "https://{{connection.config.shop}}.myshopify.com/admin/api/2026-07",
   connectionConfig: {

@@ -101,8 +101,10 @@ export const shopifyStockActions: ReadonlyArray<ActionManifest> = [
 export const inventoryEntity: EntityManifest = {
   name: "inventory_level",
   cdm: "CDMInventoryLevel",
+  // Shopify lists the levels of named locations or items only; setting one creates or changes it.
   read: "listInventoryLevels",
-  update: "setInventoryLevel",
+  create: "setInventoryLevel",
+  args: { read: { limit: "{{query.pageSize}}", updated_at_min: "{{query.modifiedAfter.iso}}" } },
   fields: pairs({
     inventory_item_id: "productId",
     location_id: "locationId",

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../Json.js"
 import { args, type ActionManifest, flag, fromArgs, list, record, text, upTo } from "../SchemaShorthands.js"
 
-const response: NonNullable<ActionManifest["response"]> = {
+export const slackResponse: NonNullable<ActionManifest["response"]> = {
   errorWhen: { path: "ok", op: "eq", value: false },
   errorMessage: "$.error",
   errorCode: "$.error",
@@ -42,7 +42,7 @@ export const defineSlackRead = (one: ReadOptions): ActionManifest => ({
   name: one.name,
   title: one.title,
   request: { method: "GET", path: `/${one.method}`, query: fromArgs(...Object.keys(one.input ?? {})) },
-  response,
+  response: slackResponse,
   inputSchema: args(one.input, ...(one.required ?? [])),
   outputSchema: record({ ok: flag, ...one.output }, "ok"),
   mocks: [{ name: "one", output: { ok: true, ...one.mock } }]
@@ -66,7 +66,7 @@ export const defineSlackList = (one: ListOptions): ActionManifest => ({
     query: { limit: `{{args.limit ?? ${one.most}}}`, ...fromArgs("cursor", ...Object.keys(one.input ?? {})) },
     queryStyle: "comma"
   },
-  response,
+  response: slackResponse,
   pagination: { type: "cursor", items: `$.${one.items}`, next: "$.response_metadata.next_cursor", param: "cursor" },
   inputSchema: args({ ...one.input, limit: upTo(999), cursor: text }, ...(one.required ?? [])),
   outputSchema: record(
@@ -91,7 +91,7 @@ export const defineSlackWrite = (one: WriteOptions): ActionManifest => ({
     body: fromArgs(...Object.keys(one.input)),
     contentType: "application/json; charset=utf-8"
   },
-  response,
+  response: slackResponse,
   inputSchema: args(one.input, ...(one.required ?? [])),
   outputSchema: record({ ok: flag, ...one.output }, "ok"),
   mocks: [{ name: "one", output: { ok: true, ...one.mock } }]

@@ -1,7 +1,7 @@
 /** Slack, Web API and Events API. https://docs.slack.dev/reference/methods */
 import { defineBuiltIn } from "../../connector/Definition.js"
 import { type EventManifest, flag, integer, list, pairs, record, text } from "../SchemaShorthands.js"
-import { defineSlackList, defineSlackRead, defineSlackWrite } from "./Methods.js"
+import { defineSlackList, defineSlackRead, defineSlackWrite, slackResponse } from "./Methods.js"
 
 const channel = record({ id: text, name: text, is_private: flag, is_archived: flag, num_members: integer }, "id")
 const message = record({ type: text, ts: text, user: text, text, thread_ts: text }, "ts")
@@ -21,6 +21,20 @@ const spengler = {
 const blocks = list(record({ type: text }, "type"))
 const content = { text, blocks, attachments: list(record()) }
 
+const readMessage = [
+  ...pairs({
+    ts: "id",
+    channel: "channelId",
+    "message.text": "text",
+    "message.blocks": "blocks",
+    "message.attachments": "attachments",
+    "message.thread_ts": "threadId"
+  }),
+  { from: "ts", to: "sentAt", dateFormat: "unix" as const },
+  { from: "message.ts", to: "remoteCreatedAt", dateFormat: "unix" as const }
+]
+const writtenMessage = pairs({ text: "text", blocks: "blocks", threadId: "thread_ts", attachments: "attachments" })
+
 const event = (id: string, title: string): EventManifest => ({
   id,
   title,
@@ -35,7 +49,7 @@ export const slack = defineBuiltIn({
   name: "Slack",
   description: "Channels, messages, reactions and people of a Slack workspace.",
   kind: "chat",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "slack.com",
   baseUrl: "https://slack.com/api",
   auth: [
@@ -278,6 +292,26 @@ export const slack = defineBuiltIn({
       output: { user },
       mock: { user: spengler }
     }),
+    {
+      ...defineSlackRead({
+        name: "lookUpRecipient",
+        title: "Find a person by e-mail address, if there is one",
+        method: "users.lookupByEmail",
+        input: { email: text },
+        output: { user },
+        mock: { user: spengler }
+      }),
+      // Slack's word for a missing address.
+      response: {
+        ...slackResponse,
+        errorWhen: {
+          all: [
+            { path: "ok", op: "eq", value: false },
+            { path: "error", op: "neq", value: "invalid_arguments" }
+          ]
+        }
+      }
+    },
     defineSlackRead({
       name: "getPermalink",
       title: "Get a message's permanent link",
@@ -315,8 +349,26 @@ export const slack = defineBuiltIn({
       name: "message",
       unified: "messaging/channel-message",
       create: "postMessage",
-      fields: pairs({ ts: "id", channel: "channelId", "message.text": "text", "message.thread_ts": "threadId" }),
-      fieldsOut: pairs({ channelId: "channel", text: "text", blocks: "blocks", threadId: "thread_ts" })
+      unifiedFields: readMessage,
+      unifiedFieldsOut: [
+        // Slack takes a name as well as an id.
+        { from: "channelId", to: "channel", transforms: [{ fn: "COALESCE", args: ["channelName"] }] },
+        ...writtenMessage
+      ]
+    },
+    {
+      name: "directMessage",
+      unified: "messaging/direct-message",
+      create: ["lookUpRecipient", "openConversation", "postMessage"],
+      args: {
+        create: [
+          { email: "{{record.email}}" },
+          { users: "{{record.user ?? results[0].user.id}}" },
+          { channel: "{{results[1].channel.id}}" }
+        ]
+      },
+      unifiedFields: readMessage.filter(({ to }) => to !== "channelId"),
+      unifiedFieldsOut: [...pairs({ userId: "user", email: "email" }), ...writtenMessage]
     }
   ]
 })

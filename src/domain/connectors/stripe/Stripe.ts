@@ -24,13 +24,16 @@ const minorUnits = {
   ])
 }
 
+/** Lists find what was created, not what was changed. */
+const listArgs = { limit: "{{query.pageSize}}", created: { gt: "{{query.createdAfter.unix}}" } }
+
 export const stripe = defineBuiltIn({
   svcConnector: 1,
   slug: "stripe",
   name: "Stripe",
   description: "Customers, products, payments, refunds, invoices and subscriptions of a Stripe account.",
   kind: "payments",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "stripe.com",
   baseUrl: "https://api.stripe.com/v1",
   auth: [
@@ -99,6 +102,7 @@ export const stripe = defineBuiltIn({
       name: "customer",
       cdm: "CDMContact",
       read: "listCustomers",
+      args: { read: listArgs },
       get: "getCustomer",
       create: "createCustomer",
       update: "updateCustomer",
@@ -132,9 +136,12 @@ export const stripe = defineBuiltIn({
       name: "product",
       cdm: "CDMProduct",
       read: "listProducts",
+      args: { read: listArgs, delete: { id: "{{id}}", active: false } },
       get: "getProduct",
       create: "createProduct",
       update: "updateProduct",
+      // Stripe deletes no product that has prices.
+      delete: "updateProduct",
       fields: [
         ...pairs({ id: "id", name: "name", description: "description", created: "createdAt", updated: "updatedAt" }),
         { from: "active", to: "status", enum: { true: "active", false: "archived" } }
@@ -148,6 +155,7 @@ export const stripe = defineBuiltIn({
       name: "invoice",
       cdm: "CDMInvoice",
       read: "listInvoices",
+      args: { read: listArgs },
       get: "getInvoice",
       minorUnits,
       fields: [

@@ -28,8 +28,15 @@ export interface XeroResource {
 
 const answer = ({ plural, schema }: XeroResource): JsonObject => record({ [plural]: list(schema) }, plural)
 
+/** The list as it was before its items were named, for workflows that are bound to it. */
+export const defineUnpagedXeroList = (one: XeroResource): ActionManifest & { readonly version: number } => {
+  const { pagination: _, ...list } = defineXeroList(one)
+  return { ...list, version: 1 }
+}
+
 export const defineXeroList = (one: XeroResource): ActionManifest => ({
   name: `list${one.plural}`,
+  ...(one.paged ? {} : { version: 2 }),
   title: `List ${one.plural.toLowerCase()}`,
   request: {
     method: "GET",
@@ -42,18 +49,17 @@ export const defineXeroList = (one: XeroResource): ActionManifest => ({
     queryStyle: "comma"
   },
   response: xeroResponse,
-  ...(one.paged
+  pagination: one.paged
     ? {
-        pagination: {
-          type: "page",
-          param: "page",
-          sizeParam: "pageSize",
-          size: 100,
-          items: `$.${one.plural}`,
-          totalPages: "$.pagination.pageCount"
-        } as const
+        type: "page",
+        param: "page",
+        sizeParam: "pageSize",
+        size: 100,
+        items: `$.${one.plural}`,
+        totalPages: "$.pagination.pageCount"
       }
-    : {}),
+    : // Xero answers all at once.
+      { type: "link", items: `$.${one.plural}`, next: "$.pagination.next" },
   inputSchema: args({
     where: text,
     order: text,

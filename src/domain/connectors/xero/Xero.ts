@@ -1,7 +1,8 @@
 /** Xero, Accounting API 2.0. https://developer.xero.com/documentation/api/accounting/overview */
-import { defineBuiltIn } from "../../connector/Definition.js"
+import { type ConnectorManifest, defineBuiltIn } from "../../connector/Definition.js"
 import { args, nestedPairs, type EventManifest, list, pairs, record, text } from "../SchemaShorthands.js"
 import {
+  defineUnpagedXeroList,
   defineXeroCreate,
   defineXeroGet,
   xeroHeaders,
@@ -33,13 +34,17 @@ const event = (id: string, key: string, title: string, entity?: string): EventMa
   ...(entity === undefined ? {} : { entity })
 })
 
-export const xero = defineBuiltIn({
+/** Lists find what was changed, not what was created. */
+const changedAfter = { modifiedSince: "{{query.modifiedAfter.iso}}" }
+const listArgs = { pageSize: "{{query.pageSize}}", ...changedAfter }
+
+const manifest: ConnectorManifest = {
   svcConnector: 1,
   slug: "xero",
   name: "Xero",
   description: "Contacts, invoices, payments, items and accounts of a Xero organisation.",
   kind: "accounting",
-  version: "1.0.0",
+  version: "1.1.0",
   domain: "xero.com",
   baseUrl: "https://api.xero.com/api.xro/2.0",
   connectionConfig: {
@@ -137,6 +142,15 @@ export const xero = defineBuiltIn({
     defineXeroList(account),
     defineXeroGet(account),
     {
+      name: "deleteItem",
+      title: "Delete an item",
+      request: { method: "DELETE", path: "/Items/{{args.ItemID}}", headers: xeroHeaders },
+      response: xeroResponse,
+      inputSchema: args({ ItemID: text }, "ItemID"),
+      outputSchema: { type: "null" },
+      mocks: [{ name: "deleted", output: null }]
+    },
+    {
       name: "emailInvoice",
       title: "E-mail an invoice to its contact",
       request: { method: "POST", path: "/Invoices/{{args.InvoiceID}}/Email", headers: xeroHeaders, body: {} },
@@ -178,6 +192,8 @@ export const xero = defineBuiltIn({
       get: "getContact",
       create: "createContact",
       update: "updateContact",
+      delete: "updateContact",
+      args: { read: listArgs, delete: { ContactID: "{{id}}", ContactStatus: "ARCHIVED" } },
       fields: [
         ...pairs({
           ContactID: "id",
@@ -185,7 +201,8 @@ export const xero = defineBuiltIn({
           FirstName: "firstName",
           LastName: "lastName",
           EmailAddress: "email",
-          "Phones[0].PhoneNumber": "phone"
+          "Phones[0].PhoneNumber": "phone",
+          UpdatedDateUTC: "updatedAt"
         }),
         ...nestedPairs("Addresses[*]", "addresses[*]", {
           AddressLine1: "line1",
@@ -218,13 +235,16 @@ export const xero = defineBuiltIn({
       get: "getItem",
       create: "createItem",
       update: "updateItem",
+      delete: "deleteItem",
+      args: { read: changedAfter },
       fields: pairs({
         ItemID: "id",
         Code: "sku",
         Name: "name",
         Description: "description",
         "SalesDetails.UnitPrice": "pricingTiers[0].price",
-        QuantityOnHand: "inventory.onHand"
+        QuantityOnHand: "inventory.onHand",
+        UpdatedDateUTC: "updatedAt"
       }),
       fieldsOut: pairs({
         id: "ItemID",
@@ -241,6 +261,7 @@ export const xero = defineBuiltIn({
       get: "getInvoice",
       create: "createInvoice",
       update: "updateInvoice",
+      args: { read: listArgs },
       fields: [
         ...pairs({
           InvoiceID: "id",
@@ -248,7 +269,8 @@ export const xero = defineBuiltIn({
           "Contact.ContactID": "contact.id",
           "Contact.Name": "contact.company",
           "Contact.EmailAddress": "contact.email",
-          DueDateString: "dueDate",
+          DueDate: "dueDate",
+          UpdatedDateUTC: "updatedAt",
           CurrencyCode: "currency",
           SubTotal: "totals.subtotal",
           TotalTax: "totals.tax",
@@ -276,13 +298,18 @@ export const xero = defineBuiltIn({
           TaxAmount: "tax",
           DiscountAmount: "discount"
         }),
-        ...nestedPairs("Payments[*]", "payments[*]", { PaymentID: "id", Amount: "amount", Reference: "reference" })
+        ...nestedPairs("Payments[*]", "payments[*]", {
+          PaymentID: "id",
+          Amount: "amount",
+          Date: "paidAt",
+          Reference: "reference"
+        })
       ],
       fieldsOut: [
+        { from: "dueDate", to: "DueDate", dateFormat: "date" },
         ...pairs({
           id: "InvoiceID",
           "contact.id": "Contact.ContactID",
-          dueDate: "DueDate",
           currency: "CurrencyCode",
           invoiceNumber: "InvoiceNumber"
         }),
@@ -293,7 +320,6 @@ export const xero = defineBuiltIn({
             draft: "DRAFT",
             submitted: "SUBMITTED",
             authorised: "AUTHORISED",
-            paid: "AUTHORISED",
             voided: "VOIDED"
           }
         },
@@ -306,4 +332,6 @@ export const xero = defineBuiltIn({
       ]
     }
   ]
-})
+}
+
+export const xero = defineBuiltIn(manifest, [defineUnpagedXeroList(xeroItem), defineUnpagedXeroList(account)])

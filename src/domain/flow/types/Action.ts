@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { JsonObject } from "../../Json.js"
 import { guest } from "../../Limits.js"
 import { defineStep } from "../DefineStep.js"
+import { isRecordAction, recordMistakes } from "../RecordStep.js"
 import type { FlowStep } from "../Spec.js"
 import type { Mistakes } from "../../expression/Checks.js"
 import type { StepAction } from "../StepType.js"
@@ -59,6 +60,13 @@ const actionOf = (step: FlowStep, isChat: boolean): StepAction => ({
   ...(isChat ? { kind: "ai" } : {})
 })
 
+const recordStepOf = ({ input, mapping }: FlowStep, called: StepAction) => ({
+  ...called,
+  input: { path: "input", value: input },
+  mapping: { path: "mapping", value: mapping },
+  versionPath: "actionVersion"
+})
+
 /** Options of the call that asks a model. The step is retried as a whole, so that its call is not. */
 const chatOptions = ({ actionVersion, connection, retry }: FlowStep) => ({
   ...(actionVersion === undefined ? {} : { version: actionVersion }),
@@ -85,11 +93,13 @@ export const action = defineStep({
     switch (kind) {
       case "connector": {
         const called = actionOf(step, false)
+        const isNamed = step.connector !== undefined && step.action !== undefined
         return {
           label: `${called.connector}.${called.action}`,
-          actions: step.connector === undefined || step.action === undefined ? [] : [called],
+          actions: isNamed && !isRecordAction(called) ? [called] : [],
           mistakes: [
             ...mistakes,
+            ...(isNamed ? recordMistakes(recordStepOf(step, called)) : []),
             ...(step.connector === undefined ? required("connector") : []),
             ...(step.action === undefined ? required("action") : [])
           ],

@@ -5,8 +5,10 @@ import { guest } from "../../Limits.js"
 import { Duration } from "effect"
 import { Condition } from "../../expression/Condition.js"
 import { defineStep } from "../DefineStep.js"
+import { isRecordAction, recordMistakes } from "../RecordStep.js"
 import type { Mistakes } from "../../expression/Checks.js"
 import { conditionReferences } from "../../expression/References.js"
+import type { StepAction } from "../StepType.js"
 
 const optional = <A, I>(schema: Schema.Schema<A, I>) => Schema.optionalWith(schema, { exact: true })
 const millis = Schema.Int.pipe(Schema.between(1, Duration.toMillis(guest.timer)))
@@ -55,6 +57,13 @@ const stateMistakes = (condition: Condition): Mistakes =>
       : []
   )
 
+const pollOf = (called: StepAction, input: JsonObject | undefined) => ({
+  ...called,
+  input: { path: "config.poll.input", value: input },
+  mapping: { path: "config.poll.input", value: undefined },
+  versionPath: "config.poll.actionVersion"
+})
+
 export const wait = defineStep({
   type: "wait",
   description: "Waits for a duration, until a time, or until a condition over stored state or a polled action holds.",
@@ -98,7 +107,7 @@ export const wait = defineStep({
             : "wait for a condition",
       isLong: true,
       calls: 1,
-      actions: called === undefined ? [] : [called],
+      actions: called === undefined || isRecordAction(called) ? [] : [called],
       expressions: [
         ...(until === undefined ? [] : [{ path: "config.until", value: until }]),
         ...(poll?.input === undefined ? [] : [{ path: "config.poll.input", value: poll.input }]),
@@ -107,6 +116,7 @@ export const wait = defineStep({
       mistakes: [
         ...(given === 1 ? [] : oneOf),
         ...conditional,
+        ...(called === undefined ? [] : recordMistakes(pollOf(called, poll?.input))),
         ...(condition === undefined ? [] : stateMistakes(condition))
       ],
       script: (writer) => {

@@ -3,6 +3,7 @@ import type { AnyNode, CallExpression } from "acorn"
 import type { Binding, SourceIssue } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { CompiledWorkflow } from "./Compile.js"
 import { hostPath, type ScopeNames, type ServicePath, servicePaths, structurePaths } from "./ScopeNames.js"
+import { isRecordService, type RecordService } from "../../../domain/unified/RecordCall.js"
 import { isFunction } from "./Syntax.js"
 import { answerItems } from "../../../domain/Limits.js"
 
@@ -25,6 +26,16 @@ export const findCalls = (compiled: CompiledWorkflow, names: ScopeNames): CallFi
     bindings.set(`${connector} ${action}`, { connector, action })
   }
 
+  /** A call of records, by its verb: `pages` and `all` list. */
+  const addRecordBinding = (service: RecordService, path: ServicePath, isEscaping: boolean) => {
+    const length = service === "cdm" ? 3 : 4
+    const names = path.slice(1, length)
+    const verb = names.at(-1)
+    if (path.length < length || names.includes("*")) {
+      if (isEscaping || names.includes("*")) addBinding(service)
+    } else addBinding(service, [...names.slice(0, -1), verb === "pages" || verb === "all" ? "list" : verb].join("."))
+  }
+
   const checkUse = (node: AnyNode, path: ServicePath, isEscaping: boolean) => {
     const [root, connector, action] = path
     if (root === undefined && isEscaping) {
@@ -40,6 +51,7 @@ export const findCalls = (compiled: CompiledWorkflow, names: ScopeNames): CallFi
           : `svc.${root} does not exist (there are ${[...servicePaths, "step"].join(", ")})`
       return warn(node, root === "*" ? "DYNAMIC_NAME" : "UNKNOWN_CALL", message)
     }
+    if (isRecordService(root)) return addRecordBinding(root, path, isEscaping)
     if (root !== "connector") return
     if (path.length >= 3) addBinding(connector, action)
     else if (isEscaping) addBinding(connector)

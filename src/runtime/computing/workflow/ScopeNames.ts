@@ -157,6 +157,7 @@ const memberName = (property: AnyNode, computed: boolean): string => {
 export const servicePaths: ReadonlySet<string> = new Set([
   "connector",
   "unified",
+  "cdm",
   "db",
   "state",
   "secrets",

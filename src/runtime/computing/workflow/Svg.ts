@@ -133,6 +133,7 @@ const kindNames: ReadonlyMap<string, string> = new Map(
   Object.entries({
     connector: "Connector",
     unified: "Unified API",
+    cdm: "Common data model",
     db: "Database",
     state: "State",
     secrets: "Secret",
@@ -197,7 +198,7 @@ const arrow = (id: string, colour: string) =>
 const families: Readonly<
   Record<string, { readonly kinds: ReadonlyArray<string>; readonly light: string; readonly dark: string }>
 > = {
-  call: { kinds: ["connector", "unified", "fetch"], light: "#2563eb", dark: "#60a5fa" },
+  call: { kinds: ["connector", "unified", "cdm", "fetch"], light: "#2563eb", dark: "#60a5fa" },
   data: { kinds: ["db", "state", "secrets", "envConfig", "diff", "sync"], light: "#0f766e", dark: "#2dd4bf" },
   flow: { kinds: ["branch", "loop", "parallel", "join", "call", "wait"], light: "#7c3aed", dark: "#a78bfa" },
   failure: { kinds: ["try", "catch", "finally", "throw"], light: "#c2410c", dark: "#fb923c" },

@@ -33,7 +33,7 @@ export const makeHashPrefixes = Effect.fnUntraced(function* (sql: Sql, table: st
   /** Whether a credential may have this hash. `false`: there is none. */
   return (hash: string) =>
     Effect.map(
-      cache.get("all", load),
+      cache.get("all", () => load),
       (found) => found === undefined || found === "too many" || found.has(hash.slice(0, prefixLength))
     )
 })

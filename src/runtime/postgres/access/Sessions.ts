@@ -89,7 +89,7 @@ export const layer = Layer.scoped(
     const seenAt = ({ id, lastSeenAt }: Session) => uses.get(id) ?? Date.parse(lastSeenAt)
 
     return Sessions.of({
-      find: (hash) => cache.find(hash, load(hash)),
+      find: (hash) => cache.find(hash, () => load(hash)),
       findCached: cache.peek,
       mayExist,
       seenAt,

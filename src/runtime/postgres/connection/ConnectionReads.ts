@@ -40,6 +40,8 @@ export const layer = Layer.effect(
       organisationOf: noOrganisation
     })
 
+    const lists = yield* makeReadCache<ReadonlyArray<CallableConnection>>({ organisationOf: noOrganisation })
+
     const load = ({ customerId, named, organisationId, slug, userId }: ConnectionQuery) =>
       firstRow(
         sql.unsafe(
@@ -52,17 +54,35 @@ export const layer = Layer.effect(
         decode
       )
 
+    const active = (organisation: string, customer: string, userId: string | null) =>
+      recordsOf(
+        sql.unsafe(
+          `SELECT ${columns} FROM connections
+           WHERE org = $1 AND customer_id = $2 AND disconnected_at IS NULL AND status = 'active'
+             AND (user_id IS NULL OR user_id = $3)
+           ORDER BY user_id IS NULL, is_default DESC, id LIMIT 200`,
+          [organisation, customer, userId]
+        ),
+        decode
+      )
+
     return ConnectionReads.of({
       find: (wanted) =>
         wanted.customerId === null
           ? Effect.succeedNone
           : cache.find(
               JSON.stringify([wanted.organisationId, wanted.customerId, wanted.userId, wanted.slug, wanted.named]),
-              load(wanted)
+              () => load(wanted)
+            ),
+      activeOf: (organisation, customer, userId, isFresh) =>
+        isFresh
+          ? active(organisation, customer, userId)
+          : Effect.map(
+              lists.get(JSON.stringify([organisation, customer, userId]), () => active(organisation, customer, userId)),
+              (found = []) => found
             ),
       byId: (organisation, id) =>
-        cache.find(
-          `${organisation}|${id}`,
+        cache.find(`${organisation}|${id}`, () =>
           firstRow(
             sql.unsafe(`SELECT ${columns} FROM connections WHERE org = $1 AND id = $2 AND disconnected_at IS NULL`, [
               organisation,

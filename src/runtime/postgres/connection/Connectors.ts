@@ -69,13 +69,12 @@ export const layer = Layer.effect(
 
     const publishedOf = (organisation: OrganisationId, slug: string) =>
       Effect.map(
-        publishedVersions.get(`${organisation}|${slug}`, loadPublished(organisation, slug)),
+        publishedVersions.get(`${organisation}|${slug}`, () => loadPublished(organisation, slug)),
         (rows) => rows ?? []
       )
 
     const definitionOf = (id: string, number: number) =>
-      definitions.find(
-        `${id}|${number}`,
+      definitions.find(`${id}|${number}`, () =>
         Effect.flatMap(
           firstRow(
             sql`SELECT definition, form FROM connector_versions WHERE connector_id = ${id} AND number = ${number}`,
@@ -87,8 +86,7 @@ export const layer = Layer.effect(
 
     const slugsOf = (organisation: OrganisationId) =>
       Effect.map(
-        slugs.get(
-          `${organisation}|`,
+        slugs.get(`${organisation}|`, () =>
           recordsOf(
             sql`SELECT slug FROM connectors WHERE org = ${organisation} AND deleted_at IS NULL
         ORDER BY slug LIMIT ${maxSlugs}`,
@@ -99,12 +97,12 @@ export const layer = Layer.effect(
       )
 
     /** A published version, from the cache; without `version` the latest. */
-    const find = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string, version?: string) {
-      const published = yield* publishedOf(organisation, slug)
-      if (published.length === 0) return builtIn(slug)
-      const match = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
-      return match === undefined ? Option.none() : yield* definitionOf(match.id, match.number)
-    })
+    const find = (organisation: OrganisationId, slug: string, version?: string) =>
+      Effect.flatMap(publishedOf(organisation, slug), (published) => {
+        if (published.length === 0) return Effect.succeed(builtIn(slug))
+        const match = version === undefined ? published[0] : published.find(({ semver }) => semver === version)
+        return match === undefined ? Effect.succeedNone : definitionOf(match.id, match.number)
+      })
 
     /** The latest published version, read from the database. */
     const findLatest = Effect.fnUntraced(function* (organisation: OrganisationId, slug: string) {
@@ -119,8 +117,7 @@ export const layer = Layer.effect(
         const shipped = builtInFor(slug)
         return Option.fromNullable(shipped === undefined ? undefined : builtInAtVersion(shipped, action))
       }
-      const rows = yield* actions.get(
-        `${organisation}|${newest.id}|${action.name}`,
+      const rows = yield* actions.get(`${organisation}|${newest.id}|${action.name}`, () =>
         recordsOf(
           sql`SELECT number, (actions ->> ${action.name})::int AS version
       FROM connector_versions WHERE connector_id = ${newest.id} AND published_at IS NOT NULL

@@ -31,7 +31,11 @@ const expirations: ReadonlyArray<readonly [table: string, condition: string]> = 
   ["claims", "t.expires_at < now()"],
   ["idempotent_replies", "t.expires_at < now()"],
   ["key_values", "t.expires_at < now()"],
+  ["sync_report_parts", "t.expires_at < now()"],
+  ["sync_reports", "t.expires_at < now()"],
   ["draft_saves", "t.at < now() - interval '1 hour'"],
+  // As long as a run can be resumed, at least.
+  ["write_intents", `t.at < now() - ${resumeInterval}`],
   // Twice as long as a watch can be continued.
   ["record_changes", "t.at < now() - interval '10 minutes'"],
   ["draft_snapshots", "t.kept_until < now()"],

@@ -12,6 +12,8 @@ export class OpenSockets extends Context.Tag("svc/OpenSockets")<
     readonly open: () => Socket
     /** Ends all that are open. */
     readonly endAll: () => void
+    /** Notes what has been read on each that is open. The result ends those of them on which nothing has been read since. */
+    readonly watchReads: () => () => void
   }
 >() {}
 
@@ -26,6 +28,12 @@ export const layer = Layer.sync(OpenSockets, () => {
     },
     endAll: () => {
       for (const socket of sockets) socket.destroy()
+    },
+    watchReads: () => {
+      const before = new Map([...sockets].map((socket) => [socket, socket.bytesRead]))
+      return () => {
+        for (const [socket, bytes] of before) if (socket.bytesRead === bytes) socket.destroy()
+      }
     }
   }
 })

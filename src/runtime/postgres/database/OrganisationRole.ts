@@ -6,13 +6,32 @@ import { logStatementErrors } from "./ConnectionLoss.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 import type { Sql } from "./Sql.js"
 
-/** Makes the function that runs its body in a transaction that sees one organisation. `event`: what a failure is logged as. */
-export const organisationReader =
-  (event?: string) =>
-  <A>(sql: Sql, organisation: OrganisationId, body: Effect.Effect<A, unknown>): Effect.Effect<A, Unavailable> =>
+/** Runs its body in a transaction that sees one organisation. */
+type OrganisationReader = <A>(
+  sql: Sql,
+  organisation: OrganisationId,
+  body: Effect.Effect<A, unknown>
+) => Effect.Effect<A, Unavailable>
+
+const readerWith =
+  (settings: string, event: string | undefined): OrganisationReader =>
+  (sql, organisation, body) =>
     sql
-      .withTransaction(Effect.zipRight(sql`SELECT set_config('svc.org', ${organisation}, true)`, body))
+      .withTransaction(
+        Effect.zipRight(sql.unsafe(`SELECT set_config('svc.org', $1, true)${settings}`, [organisation]), body)
+      )
       .pipe(event === undefined ? identity : logStatementErrors(event), Effect.mapError(databaseUnavailable))
+
+/** `event`: what a failure is logged as. */
+export const organisationReader = (event?: string): OrganisationReader => readerWith("", event)
+
+const withoutSorting = ["enable_sort", "enable_incremental_sort"].map((name) => `, set_config('${name}', 'off', true)`)
+
+/**
+ * For pages in the order of an index. A partition is new each week: until Postgres has statistics of it, it would read all
+ * rows of the organisation and sort them.
+ */
+export const pageReader = (event: string): OrganisationReader => readerWith(withoutSorting.join(""), event)
 
 /** Periods that a page is searched in before all partitions are. */
 const recentPeriods = [Duration.days(2), Duration.days(16)]

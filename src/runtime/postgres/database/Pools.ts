@@ -90,6 +90,12 @@ const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistr
     )
   )
 
+/**
+ * How long a transaction may wait for its next statement: one whose node is cut off keeps its locks, and the sealing of
+ * every organisation's audit trail, for no longer. Others take such a node's work over after five seconds.
+ */
+const idleInTransaction = Duration.seconds(10)
+
 const makePool = (url: Redacted.Redacted, options: PoolOptions, sockets: OpenSockets["Type"] | undefined) => {
   const { trouble } = options
   const settings = {
@@ -107,7 +113,7 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions, sockets: OpenSoc
     ...(options.statementTimeout === undefined
       ? {}
       : { statement_timeout: Duration.toMillis(options.statementTimeout) }),
-    idle_in_transaction_session_timeout: 60_000,
+    idle_in_transaction_session_timeout: Duration.toMillis(idleInTransaction),
     types: { getTypeParser }
   }
   const pool = new QueuedPool(settings, (sqlState) => {

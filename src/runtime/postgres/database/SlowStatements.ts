@@ -2,6 +2,7 @@
 import { Effect, Redacted } from "effect"
 import { Client } from "pg"
 import { processName, sessionName } from "../../process/ProcessName.js"
+import { isOfProcess, ownSessions } from "./OwnSessions.js"
 import { withServerSettings } from "./Pools.js"
 
 /** A statement that Postgres works on for longer, or that waits for a lock of another session, keeps its node waiting. */
@@ -24,9 +25,10 @@ export const answersPromptly = (login: Redacted.Redacted): Effect.Effect<boolean
     client.on("error", () => undefined)
     try {
       await client.connect()
+      // A count of Postgres' own table, not decoded, since it is cast in the statement.
       const { rows } = await client.query<{ n: number }>(
-        `SELECT count(*)::int AS n FROM pg_stat_activity
-         WHERE usename = current_user AND state = 'active' AND right(application_name, length($1) + 1) = ' ' || $1
+        `SELECT count(*)::int AS n FROM ${ownSessions}
+         WHERE state = 'active' AND ${isOfProcess}
            AND query_start < clock_timestamp() - interval '${slowSeconds} seconds'`,
         [processName]
       )

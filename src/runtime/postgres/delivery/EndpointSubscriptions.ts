@@ -29,9 +29,10 @@ export const layer = Layer.effect(
         return found === undefined ? undefined : ofType(found, type)
       },
       subscribed: (organisation, type) => {
-        const load = sql`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
-          Effect.mapBoth({ onFailure: journalUnavailable, onSuccess: (rows) => rows.map(decode) })
-        )
+        const load = () =>
+          sql`SELECT id, url, events FROM webhook_endpoints WHERE org = ${organisation}`.pipe(
+            Effect.mapBoth({ onFailure: journalUnavailable, onSuccess: (rows) => rows.map(decode) })
+          )
         return Effect.map(subscribers.get(`${organisation}|`, load), (found = []) => ofType(found, type))
       }
     })

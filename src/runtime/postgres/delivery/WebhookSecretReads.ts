@@ -27,8 +27,7 @@ export const layer = Layer.effect(
     return WebhookSecretReads.of({
       named: ({ customerId, organisationId, spaceId }, name) =>
         Effect.map(
-          cache.get(
-            `${organisationId}|${spaceId}|${customerId}|${name}`,
+          cache.get(`${organisationId}|${spaceId}|${customerId}|${name}`, () =>
             recordsOf(
               sql`SELECT s.id, v.number, s.type, v.sealed FROM secrets s
               JOIN secret_versions v ON v.secret_id = s.id AND (v.number = s.current

@@ -26,7 +26,7 @@ import { reconcile } from "./Reconcile.js"
 import { reconcileScopeOf } from "./ReconcileScopes.js"
 import { StoredJson } from "../../../domain/Json.js"
 import { rowDecoder } from "../record/Table.js"
-import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
+import { organisationReader, pageReader, readRecentFirst } from "../database/OrganisationRole.js"
 
 const DetailRow = Schema.Struct({
   ...EventRow.fields,
@@ -99,6 +99,7 @@ const detailOf = (row: DetailRow): EventDetail => ({
 })
 
 const asOrganisation = organisationReader("events.read_failed")
+const forPage = pageReader("events.read_failed")
 
 type Add = (value: unknown) => string
 
@@ -243,7 +244,7 @@ export const layer = Layer.effect(
 
     return EventReads.of({
       list: (home, query) =>
-        asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(
+        forPage(sql, home.organisationId, list(sql, home, query)).pipe(
           Effect.map((listed) => ({ ...listed, rows: listed.rows.map(summaryOf) }))
         ),
       get: (home, id) =>
@@ -260,7 +261,7 @@ export const layer = Layer.effect(
             })
           )
         ),
-      deadLetters: (home, query) => asOrganisation(sql, home.organisationId, deadLetters(sql, home, query)),
+      deadLetters: (home, query) => forPage(sql, home.organisationId, deadLetters(sql, home, query)),
       deadLetter: ({ organisationId, spaceId }, id) =>
         asOrganisation(
           sql,

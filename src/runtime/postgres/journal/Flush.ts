@@ -39,13 +39,13 @@ export type Flush = (
   isResend: boolean
 ) => Promise<Client | undefined>
 
-export const makeFlush = ({ connectionString, isClosed, onCommit, onError, sockets }: FlushOptions): Flush => {
+export const makeFlush = ({ isClosed, onCommit, onError, ...place }: FlushOptions): Flush => {
   const statementOf = makeStatements()
 
   const flush: Flush = async (idleClient, items, startedAt, isResend) => {
     let client = idleClient
     try {
-      client ??= await connect(connectionString, sockets)
+      client ??= await connect(place)
       const { name, text, values } = statementOf(items, isResend)
       // Not decoded, since every commit waits for it: ids of the statement's own values.
       const { rows } = await client.query<{ id: string; held?: boolean }>({ name, text, values: [...values] })
@@ -113,7 +113,10 @@ const patienceAfter = (error: unknown): number =>
 /** The plans of prepared statements are kept. Those of a short table must also suit a long one. */
 export const planSettings = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
 
-const connect = async (connectionString: string, sockets: FlushOptions["sockets"]): Promise<Client> => {
+export const connect = async ({
+  connectionString,
+  sockets
+}: Pick<FlushOptions, "connectionString" | "sockets">): Promise<Client> => {
   const client = new Client({
     connectionString,
     application_name: sessionName("svc journal"),

@@ -80,6 +80,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         const { deliveries, queued } = wakeUps(units, wakeups.noteQueued)
         for (const priority of queued) wakeups.signalQueued(priority)
         if (deliveries) wakeups.signalDelivery()
+        wakeups.noteCommitted(new Set(units.map(({ unit }) => unit.organisationId)))
       }
       const writer = yield* Effect.acquireRelease(
         Effect.sync(() =>

@@ -8,7 +8,7 @@ import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { ChangeQueue, type QueuedChange } from "./ChangeQueue.js"
 import type { OpenSockets } from "../database/OpenSockets.js"
-import { makeFlush, pause } from "./Flush.js"
+import { connect, makeFlush, pause } from "./Flush.js"
 
 export interface WriterOptions {
   readonly connectionString: string
@@ -49,15 +49,37 @@ export const makeWriter = (options: WriterOptions): Writer => {
   let besideSlow: NodeJS.Timeout | undefined
   let isClosed = false
   const idleClients: Array<Client | undefined> = Array.from({ length: maxFlushes }, () => undefined)
+  /** Is being opened. */
+  let opening: Promise<void> | undefined
   let onDrained: (() => void) | undefined
 
   const flush = makeFlush({ ...options, isClosed: () => isClosed })
+
+  /** What fails here is tried again by the next flush, which tells of it. */
+  const open = (): void => {
+    opening ??= connect(options)
+      .then(
+        async (client) => {
+          const free = isClosed ? -1 : idleClients.indexOf(undefined)
+          if (free === -1) return client.end().catch(() => undefined)
+          idleClients.splice(free, 1)
+          idleClients.push(client)
+          if (queue.size > 0) schedule()
+        },
+        () => undefined
+      )
+      .finally(() => {
+        opening = undefined
+      })
+  }
 
   const startFlush = () => {
     isGathering = false
     clearTimeout(besideSlow)
     besideSlow = undefined
     if (inFlight === maxFlushes) return
+    // Changes would wait for the connection longer than for the flush that takes long.
+    if (inFlight > 0 && idleClients.at(-1) === undefined) return open()
     isAwaited = false
     const items = queue.takeBatch()
     if (items.length === 0) return
@@ -65,7 +87,8 @@ export const makeWriter = (options: WriterOptions): Writer => {
     inFlight++
     changesInFlight += items.length
     void flush(idleClients.pop(), items, performance.now(), false).then((client) => {
-      idleClients.push(client)
+      if (client === undefined) idleClients.unshift(client)
+      else idleClients.push(client)
       inFlight--
       changesInFlight -= items.length
       queue.settle(items)
@@ -96,6 +119,8 @@ export const makeWriter = (options: WriterOptions): Writer => {
     setImmediate(gather, performance.now(), queue.size, 0)
   }
 
+  // The first change waits for no login.
+  open()
   return {
     write: (prepared, done) => {
       if (isClosed) return done(new JournalUnavailable({ reason: "the service is stopping" }))
@@ -117,7 +142,7 @@ export const makeWriter = (options: WriterOptions): Writer => {
         ])
       }
       isClosed = true
-      await Promise.all(idleClients.map((client) => client?.end().catch(() => undefined)))
+      await Promise.all([opening, ...idleClients.map((client) => client?.end().catch(() => undefined))])
     }
   }
 }

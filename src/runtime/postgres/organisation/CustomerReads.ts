@@ -18,9 +18,13 @@ export const layer = Layer.effect(
     return CustomerReads.of({
       find: (organisation, reference) => {
         const [column, value] = "id" in reference ? ["id", reference.id] : ["external_ref", reference.ref]
-        const read = sql`SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
-          WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql.literal(column)} = ${value}`
-        return customers.find(`${organisation}|${column}|${value}`, firstRow(read, decode))
+        return customers.find(`${organisation}|${column}|${value}`, () =>
+          firstRow(
+            sql`SELECT id, external_ref AS "externalRef", status, plan, limits FROM customers
+              WHERE org = ${organisation} AND deleted_at IS NULL AND ${sql.literal(column)} = ${value}`,
+            decode
+          )
+        )
       }
     })
   })

@@ -35,7 +35,7 @@ const customersOf = (user: string) => `jsonb_array_elements_text(${user}.custome
 const endRunsSql = `UPDATE runs SET deadline_at = now()
   WHERE customer_id IN (${deletedBefore(endRunsAfter)}) AND deadline_at > now()`
 
-/** Erases finished runs with their steps, logs, blobs, journals, deliveries and state. */
+/** Erases finished runs with their steps, logs, blobs, journals, reports, deliveries and state. */
 const eraseRunsSql = `WITH gone AS MATERIALIZED (
     SELECT e.id, e.class FROM executions e JOIN customers c ON c.org = e.org AND c.id = e.customer_id
     WHERE c.deleted_at < now() - ${eraseAfter} LIMIT ${batchSize}),
@@ -44,6 +44,8 @@ const eraseRunsSql = `WITH gone AS MATERIALIZED (
   b AS (DELETE FROM blobs t USING gone g WHERE t.id = g.id AND t.class = g.class),
   j AS (DELETE FROM journal t USING gone g WHERE t.id = g.id),
   d AS (DELETE FROM deliveries t USING gone g WHERE t.execution_id = g.id),
+  r AS (DELETE FROM sync_reports t USING gone g WHERE t.execution_id = g.id RETURNING t.id),
+  p AS (DELETE FROM sync_report_parts t USING r WHERE t.report_id = r.id),
   k AS (DELETE FROM key_values t USING gone g WHERE t.scope = 'INVOCATION' AND t.owner = g.id)
   DELETE FROM executions t USING gone g WHERE t.id = g.id AND t.class = g.class RETURNING 1 AS one`
 
@@ -54,9 +56,17 @@ const eraseRunsSql = `WITH gone AS MATERIALIZED (
 const eraseRecordsSql = [
   `DELETE FROM key_values WHERE scope = 'CUSTOMER' AND owner IN (${erasableCustomers})`,
   `DELETE FROM key_values WHERE scope = 'WORKFLOW' AND owner IN (${erasableWorkflows})`,
+  // Of runs whose records have expired before.
+  `WITH r AS (DELETE FROM sync_reports WHERE customer_id IN (${erasableCustomers}) RETURNING id)
+     DELETE FROM sync_report_parts t USING r WHERE t.report_id = r.id`,
   `DELETE FROM settings WHERE level = 'tenant' AND scope_id IN (${erasableCustomers})`,
   `DELETE FROM settings WHERE level = 'flow' AND scope_id IN (${erasableWorkflows})`,
   `DELETE FROM installations WHERE customer_id IN (${erasableCustomers})`,
+  // Cascades to their versions.
+  `DELETE FROM field_maps WHERE customer_id IN (${erasableCustomers})`,
+  // The row stays, empty: no revision may be given twice.
+  `UPDATE map_publications SET customer_id = NULL, connector = '', entity = NULL, model = NULL, field_map_id = NULL
+    WHERE customer_id IN (${erasableCustomers})`,
   // Cascades to their states.
   `DELETE FROM triggers WHERE customer_id IN (${erasableCustomers})`,
   // Cascades to credentials, refresh intents and connect sessions. The sweep of connections has revoked them before.

@@ -27,19 +27,18 @@ export const layer = Layer.effect(
 
     return InstallationReads.of({
       find: (organisation, id) =>
-        cache.find(
-          `${organisation}|${id}`,
+        cache.find(`${organisation}|${id}`, () =>
           firstRow(sql`SELECT ${columns} FROM installations WHERE org = ${organisation} AND id = ${id}`, decode)
         ),
 
       ofEvent: (organisation, { connectionId, customerId, workflowId }) => {
-        const read = sql`SELECT ${columns} FROM installations
+        const read = () => sql`SELECT ${columns} FROM installations
           WHERE org = ${organisation} AND customer_id = ${customerId} AND uninstalled_at IS NULL
             AND workflow_ids @> ARRAY[${workflowId}]::text[]
           ORDER BY EXISTS (SELECT FROM jsonb_each_text(connections) AS c WHERE c.value = ${connectionId}) DESC,
             status = 'active' DESC, id LIMIT 2`
         return ofEvents
-          .find([organisation, customerId, workflowId, connectionId].join("|"), recordsOf(read, decode))
+          .find([organisation, customerId, workflowId, connectionId].join("|"), () => recordsOf(read(), decode))
           .pipe(Effect.map(Option.getOrElse(() => [])))
       }
     })

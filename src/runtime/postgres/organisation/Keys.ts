@@ -65,7 +65,7 @@ export const layer = Layer.scoped(
     const mayExist = yield* makeHashPrefixes(sql, "api_keys", ["hash", "hash_before"])
     const uses = yield* makeLastUses(sql, "keys.uses", writeUsesSql)
 
-    const find = (hash: string) => cache.find(hash, load(hash))
+    const find = (hash: string) => cache.find(hash, () => load(hash))
 
     return Keys.of({
       find,

@@ -17,8 +17,7 @@ export const layer = Layer.effect(
 
     return OrganisationReads.of({
       find: (id) =>
-        cache.find(
-          id,
+        cache.find(id, () =>
           firstRow(
             sql`SELECT id, parent_id AS "parentId", plan, status, settings FROM organisations WHERE id = ${id}`,
             decode

@@ -22,8 +22,7 @@ export const layer = Layer.effect(
     return StorageUsage.of({
       megabytes: (account) =>
         Effect.map(
-          cache.get(
-            account,
+          cache.get(account, () =>
             firstRow(
               sql`SELECT ${account} AS org, COALESCE(sum(bytes + workspace_bytes), 0)::float8 AS bytes FROM storage_usage
                 WHERE org IN (SELECT svc_members(${account}))`,
@@ -40,7 +39,17 @@ export const layer = Layer.effect(
 export const limitedPlans = Object.entries(plans).flatMap(([name, { storageMb }]) => (storageMb === null ? [] : [name]))
 
 /** Tables with the rows of organisations that count, by the size in which they are stored. */
-const countedTables = ["executions", "steps", "logs", "blobs", "events", "event_records", "dead_letters", "key_values"]
+const countedTables = [
+  "executions",
+  "steps",
+  "logs",
+  "blobs",
+  "sync_report_parts",
+  "events",
+  "event_records",
+  "dead_letters",
+  "key_values"
+]
 
 /**
  * Part of the hourly maintenance. Counts what this database stores, one organisation at a time, so that each statement is

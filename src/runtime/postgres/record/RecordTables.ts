@@ -6,6 +6,7 @@ import { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain
 import { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
 import { ConnectSession } from "../../../domain/connection/ConnectSession.js"
 import { Customer } from "../../../domain/organisation/Customer.js"
+import { FieldMapOverride, FieldMapVersion } from "../../../domain/mapping/FieldMapRecord.js"
 import { Environment } from "../../../domain/organisation/Environment.js"
 import { Project, Team } from "../../../domain/organisation/Group.js"
 import { Installation } from "../../../domain/organisation/Installation.js"
@@ -20,12 +21,23 @@ import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/
 import { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Notification, PersonNotification } from "../../../domain/organisation/Notification.js"
 import type { RecordTypes } from "../../../actors/ports/Records.js"
+import { MapPublication } from "../../../domain/mapping/MapPublication.js"
 import { type Table, tableOf } from "./Table.js"
 
 export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[Name]> } = {
   organisations: tableOf("organisations", Organisation.stored, { json: ["settings"] }),
   workspaces: tableOf("workspaces", Workspace.stored, { isVersioned: false }),
   customers: tableOf("customers", Customer.stored, { json: ["metadata", "limits"] }),
+  fieldMaps: tableOf("field_maps", FieldMapOverride.stored, { json: ["fields", "dropped", "fieldsOut"] }),
+  fieldMapVersions: tableOf("field_map_versions", FieldMapVersion, {
+    json: ["fields", "dropped", "fieldsOut"],
+    key: ["fieldMapId", "number"],
+    createdMember: "publishedAt"
+  }),
+  mapPublications: tableOf("map_publications", MapPublication, {
+    key: ["organisationId", "revision"],
+    createdMember: "revision"
+  }),
   environments: tableOf("environments", Environment.stored),
   apiKeys: tableOf("api_keys", ApiKey.stored, { json: ["permissions", "resourceScope"] }),
   roles: tableOf("roles", Role.stored, { json: ["permissions"] }),

@@ -24,7 +24,7 @@ import { AppSql } from "../database/Pools.js"
 import { currentPosition, isCommittedAfter } from "../database/Positions.js"
 import { castRows } from "../database/Sql.js"
 import { rowDecoder } from "../record/Table.js"
-import { organisationReader, readRecentFirst } from "../database/OrganisationRole.js"
+import { organisationReader, pageReader, readRecentFirst } from "../database/OrganisationRole.js"
 
 /** A run of either table under the names of its members; times are Unix milliseconds. */
 interface Row extends Pick<OpenRun, "id" | "retention" | "waiting"> {
@@ -120,20 +120,26 @@ const closeStep = (step: JsonObject, isEnded: boolean): JsonObject =>
       }
     : step
 
-/** With one workflow an index yields the rows in the page's order; `ANY` of several does not. */
-const workflowCondition = (ids: ReadonlyArray<string>, add: (value: unknown) => string): string =>
-  ids.length === 1
-    ? `${sharedColumn("workflowId")} = ${add(ids[0])}`
-    : `${sharedColumn("workflowId")} = ANY(${add(ids)})`
+/** With one id an index yields the rows in the page's order; `ANY` of several does not. */
+const anyOf = (
+  member: "workflowId" | "customerId",
+  ids: ReadonlyArray<string>,
+  add: (value: unknown) => string
+): string =>
+  ids.length === 1 ? `${sharedColumn(member)} = ${add(ids[0])}` : `${sharedColumn(member)} = ANY(${add(ids)})`
 
 const conditions = (query: ExecutionQuery, add: (value: unknown) => string): ReadonlyArray<string> => [
   ...(query.before === undefined ? [] : [`id < ${add(query.before)}`]),
   ...(query.from === undefined ? [] : [`id >= ${add(`exec_${ulidTime(query.from)}`)}`]),
   ...(query.to === undefined ? [] : [`id < ${add(`exec_${ulidTime(query.to)}`)}`]),
-  ...(query.workflowIds === undefined ? [] : [workflowCondition(query.workflowIds, add)]),
+  ...(query.workflowIds === undefined ? [] : [anyOf("workflowId", query.workflowIds, add)]),
   ...(query.environments === undefined ? [] : [`record->>'environment' = ANY(${add(query.environments)})`]),
   ...(query.triggerType === undefined ? [] : [`${sharedColumn("triggerType")} = ${add(query.triggerType)}`]),
-  ...(query.customerIds === undefined ? [] : [`${sharedColumn("customerId")} = ANY(${add(query.customerIds)})`]),
+  // As the index on it says.
+  ...(query.parentId === undefined
+    ? []
+    : [`${sharedColumn("triggerType")} = 'rerun'`, `record->>'parentId' = ${add(query.parentId)}`]),
+  ...(query.customerIds === undefined ? [] : [anyOf("customerId", query.customerIds, add)]),
   ...(query.status === undefined
     ? []
     : [
@@ -148,6 +154,10 @@ const conditions = (query: ExecutionQuery, add: (value: unknown) => string): Rea
 ]
 
 const asOrganisation = organisationReader("executions.read_failed")
+const forPage = pageReader("executions.read_failed")
+/** Of several customers or workflows, no index has the rows in the order of the page. */
+const readerOf = ({ customerIds, workflowIds }: ExecutionQuery) =>
+  (customerIds?.length ?? 1) === 1 && (workflowIds?.length ?? 1) === 1 ? forPage : asOrganisation
 
 const page = (sql: Sql, { organisationId, spaceId }: ExecutionHome, query: ExecutionQuery) => {
   const values: Array<unknown> = [organisationId, spaceId]
@@ -297,7 +307,7 @@ export const layer = Layer.effect(
 
     return ExecutionReads.of({
       list: (home, query) =>
-        asOrganisation(sql, home.organisationId, list(sql, home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
+        readerOf(query)(sql, home.organisationId, list(sql, home, query)).pipe(Effect.map((rows) => rows.map(viewOf))),
       get: (home, id) => asOrganisation(sql, home.organisationId, detail(sql, home, id)),
       find: (home, id) => asOrganisation(sql, home.organisationId, recorded(sql, home, id)),
       stepStatuses: (home, id) => asOrganisation(sql, home.organisationId, stepStatuses(sql, home, id)),

@@ -99,8 +99,9 @@ export const layer = Layer.effect(
       organisation: OrganisationId,
       workflow: WorkflowId
     ): Effect.Effect<WorkflowHead, NotFound | Unavailable> =>
-      Effect.flatMap(heads.get(`${organisation}|${workflow}`, loadHead(organisation, workflow)), (found) =>
-        found === undefined ? notFound() : Effect.succeed(found)
+      Effect.flatMap(
+        heads.get(`${organisation}|${workflow}`, () => loadHead(organisation, workflow)),
+        (found) => (found === undefined ? notFound() : Effect.succeed(found))
       )
 
     const contentLoads = makeSharedLoads<string, Content, NotFound | Unavailable>()
@@ -183,7 +184,9 @@ export const layer = Layer.effect(
       const ofAll = numberIn(deployments, environment)
       if (!isDivided || customer === null) return Effect.succeed(ofAll)
       return Effect.map(
-        divided.get(`${organisationId}|${workflowId}|${customer}`, loadDivided(organisationId, workflowId, customer)),
+        divided.get(`${organisationId}|${workflowId}|${customer}`, () =>
+          loadDivided(organisationId, workflowId, customer)
+        ),
         (own) => {
           if (own === undefined) return ofAll
           const number = numberIn(own.deployments, environment)
@@ -282,18 +285,19 @@ export const layer = Layer.effect(
         ids.get(
           `${organisation}|${space}|${customer ?? ""}|${name}`,
           // Not decoded, since a start waits for it.
-          Effect.map(
-            rowsOf(
-              castRows<{ readonly id: WorkflowId }>(
-                sql.unsafe(
-                  `SELECT id FROM workflows WHERE org = $1 AND space = $2 AND name = $3 AND deleted_at IS NULL
+          () =>
+            Effect.map(
+              rowsOf(
+                castRows<{ readonly id: WorkflowId }>(
+                  sql.unsafe(
+                    `SELECT id FROM workflows WHERE org = $1 AND space = $2 AND name = $3 AND deleted_at IS NULL
                     AND (customer_id IS NULL OR customer_id = $4) ORDER BY customer_id NULLS LAST LIMIT 1`,
-                  [organisation, space, name, customer]
+                    [organisation, space, name, customer]
+                  )
                 )
-              )
-            ),
-            ([found]) => found
-          )
+              ),
+              ([found]) => found
+            )
         ),
         (found) => (found === undefined ? notFound() : Effect.succeed(found.id))
       )

@@ -9,6 +9,7 @@ import { makeSweep } from "../../../actors/LeasedWork.js"
 import { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { dueSql, takeFound } from "../LeasedWork.js"
+import { writeRemaining } from "../database/BackgroundWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { sealState, type StateKey, stateKeyOwner } from "./StateRow.js"
 import { clearState as kind, stateKey as columns } from "../WorkKinds.js"
@@ -94,17 +95,29 @@ const makeSealing = Effect.gen(function* () {
 
   const count = Effect.map(sql`SELECT count(*)::int AS n FROM key_values WHERE value IS NOT NULL`, countOf)
 
-  return { count, nextBatch, repeat, sealBatch }
+  /** For `svc cluster status`. */
+  const write = (remaining: number) => writeRemaining(sql, { task, remaining })
+
+  return { count, nextBatch, repeat, sealBatch, write }
 })
 
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
-    const { count, nextBatch, repeat, sealBatch } = yield* makeSealing
+    const { count, nextBatch, repeat, sealBatch, write } = yield* makeSealing
     const { recordRemaining } = (yield* BackgroundTasks).register(task)
+    /** What this process wrote last: a pass that finds nothing writes nothing. */
+    let written: number | undefined
+    const record = (remaining: number) =>
+      Effect.suspend(() => {
+        recordRemaining(remaining)
+        if (remaining === written) return Effect.void
+        written = remaining
+        return write(remaining)
+      })
 
     const pass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
       const before = yield* count
-      recordRemaining(before)
+      yield* record(before)
       if (before === 0) return
       let after: StateKey | undefined
       for (let passed = 0; ;) {
@@ -114,11 +127,11 @@ export const layer = Layer.scopedDiscard(
         after = rows.at(-1)
         passed += rows.length
         // An estimate, so that no batch counts the table: the end of the pass counts it.
-        recordRemaining(Math.max(1, before - passed))
+        yield* record(Math.max(1, before - passed))
         yield* Effect.zipRight(advance, Effect.sleep(breath))
       }
       const left = yield* count
-      recordRemaining(left)
+      yield* record(left)
       if (left < before)
         yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
     })

@@ -101,8 +101,7 @@ export const layer = Layer.effect(
           })
         ),
       byNumber: (number) =>
-        cache.find(
-          number,
+        cache.find(number, () =>
           firstRow(
             sql.unsafe(
               `SELECT ${subscriptionColumns} FROM subscriptions w WHERE w.number = $1 AND w.state <> 'unsubscribed'`,

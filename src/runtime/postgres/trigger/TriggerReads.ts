@@ -40,15 +40,11 @@ export const layer = Layer.effect(
     return TriggerReads.of({
       byId: (id) =>
         idForm.test(id)
-          ? one.find(
-              id,
-              Effect.map(select("id = $1", [id], 1), ([found]) => found)
-            )
+          ? one.find(id, () => Effect.map(select("id = $1", [id], 1), ([found]) => found))
           : Effect.succeedNone,
       ofConnector: (organisation, connector, event) =>
         Effect.map(
-          lists.get(
-            `${organisation}|${connector}|${event}`,
+          lists.get(`${organisation}|${connector}|${event}`, () =>
             select(
               `type = 'app_event' AND ${isActive} AND org = $1 AND app_event->>'connector' = $2 AND app_event->>'event' = $3`,
               [organisation, connector, event],
@@ -59,8 +55,7 @@ export const layer = Layer.effect(
         ),
       ofEvent: (organisation, type) =>
         Effect.map(
-          lists.get(
-            `${organisation}|`,
+          lists.get(`${organisation}|`, () =>
             select(`type = 'event' AND ${isActive} AND org = $1`, [organisation], maxMatches)
           ),
           (found = []) => found.filter(({ event }) => event !== null && matchesEventType(event.type, type))

@@ -8,6 +8,7 @@ import {
   useQueryClient
 } from "@tanstack/react-query"
 import { useCallback } from "react"
+import { useLocation } from "wouter"
 import { type ApiError, read, type ReadBody, type ReadInit, type ReadPath } from "./Client.js"
 
 interface ReadOptions {
@@ -16,13 +17,24 @@ interface ReadOptions {
   readonly every?: number
 }
 
+interface OneReadOptions<Body> extends Omit<ReadOptions, "every"> {
+  /** As of lists; or of what was read last. */
+  readonly every?: number | ((last: Body | undefined) => number)
+}
+
 /** Reads one thing. `refetch` reads it again. */
-export const useRead = <P extends ReadPath>(path: P, init?: ReadInit<P>, { enabled = true, every }: ReadOptions = {}) =>
+export const useRead = <P extends ReadPath>(
+  path: P,
+  init?: ReadInit<P>,
+  { enabled = true, every }: OneReadOptions<ReadBody<P>> = {}
+) =>
   useQuery<ReadBody<P>, ApiError>({
     queryKey: [path, init ?? {}],
     queryFn: ({ signal }) => read(path, init, signal),
     enabled,
-    ...(every === undefined ? {} : { refetchInterval: every })
+    ...(every === undefined
+      ? {}
+      : { refetchInterval: typeof every === "number" ? every : ({ state }) => every(state.data) })
   })
 
 /** Paths of lists, which are read page by page. */
@@ -112,6 +124,25 @@ export const useChange = <Input = void, Output = unknown>(
     }
   })
   return { run: mutate, isRunning: isPending, error, reset }
+}
+
+/**
+ * The removal of the record that a page shows. When it has succeeded, the page `to` of the list that it was in is shown, and
+ * the list is read again; the record itself is not, since it is gone. `done` is called last.
+ */
+export const useRemoval = (
+  remove: () => Promise<unknown>,
+  { done, list, to }: { readonly list: ListPath; readonly to: string; readonly done?: () => void }
+) => {
+  const [, go] = useLocation()
+  const readAgain = useReadAgain()
+  return useChange(remove, {
+    done: () => {
+      go(to)
+      void readAgain([list])
+      done?.()
+    }
+  })
 }
 
 /** Marks what was read under these paths as old: what is shown of it is read again at once. */

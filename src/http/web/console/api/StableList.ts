@@ -23,11 +23,17 @@ export const useStableList = <P extends ListPath>(path: P, query: ListFilters<P>
   useEffect(() => {
     if (end === undefined && newest !== undefined) setFound({ key, end: justAfter(newest) })
   }, [end, key, newest])
+  /** The opening of which there are as many newer records as are counted: they are looked for no more. */
+  const [counted, setCounted] = useState<string>()
   const newer = useList(path, { ...query, ...(end === undefined ? {} : { created_after: end }) } as ListFilters<P>, {
-    enabled: end !== undefined,
+    enabled: end !== undefined && counted !== key,
     ...(every === undefined ? {} : { every }),
     pageSize: countedAtMost
   })
+  const isCounted = end !== undefined && newer.hasMore && !newer.isPlaceholder
+  useEffect(() => {
+    if (isCounted) setCounted(key)
+  }, [isCounted, key])
   const count = end === undefined ? 0 : newer.rows.length
   return {
     ...list,

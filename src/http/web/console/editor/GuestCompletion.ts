@@ -8,6 +8,7 @@ import {
 import { syntaxTree } from "@codemirror/language"
 import type { EditorState } from "@codemirror/state"
 import type { EditorKnowledge, JsonSchema, KnownAction } from "./Knowledge.js"
+import { recordMembers } from "./Records.js"
 
 const call = (label: string, template: string, detail: string, info: string): Completion =>
   snippetCompletion(template, { label, type: "function", detail, info })
@@ -40,8 +41,9 @@ const members: Readonly<Record<string, ReadonlyArray<Completion>>> = {
     member("secrets", "stored secrets"),
     member("envConfig", "configuration"),
     member("unified", "records in one form over connectors"),
+    member("cdm", "records of the common data model"),
     member("sync", "pairs of records in two systems"),
-    member("diff", "differences of records")
+    member("diff", "differences of two lists of records")
   ],
   "svc.db": [
     call("query", 'query("${SELECT 1}", [${}])', "(sql, values)", "Runs one statement and gives its rows."),
@@ -73,7 +75,14 @@ const members: Readonly<Record<string, ReadonlyArray<Completion>>> = {
       "The most specific value: workflow, integration, customer, organisation, platform."
     )
   ],
-  "svc.diff": [call("compare", "compare(${before}, ${after})", "(before, after)", "The members that differ.")],
+  "svc.diff": [
+    call(
+      "compare",
+      'compare({ name: "${contacts}", source: ${}, target: ${}, key: "id" })',
+      "(lists)",
+      "What the target lacks, what differs, and what the source lacks; stored as a report."
+    )
+  ],
   "svc.sync": [
     call(
       "upsert",
@@ -178,7 +187,7 @@ const membersOfPath = (path: string, known: EditorKnowledge): ReadonlyArray<Comp
       call("pages", "pages({ ${} })", "(args)", "Goes through the pages of the answer."),
       call("all", "all({ ${} }, { max: ${1000} })", "(args, { max })", "Collects the items of all pages.")
     ]
-  return members[path] ?? []
+  return recordMembers(path) ?? members[path] ?? []
 }
 
 /** The action whose arguments are typed, if the place is a name inside of its first object. */

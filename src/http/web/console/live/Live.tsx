@@ -3,6 +3,7 @@ import { type InfiniteData, type QueryClient, useQueryClient } from "@tanstack/r
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from "react"
 import type { ReadPath } from "../api/Client.js"
 import { may, useMe } from "../api/Session.js"
+import { ReadPace } from "./ReadPace.js"
 import { type LiveMessage, startSharedWatch } from "./SharedWatch.js"
 
 /** Each topic with its permission, the list of its records, and what else shows them. */
@@ -15,8 +16,6 @@ const topics: Readonly<
   triggers: { needs: "workflows:read", list: "/api/v1/triggers", others: ["/api/v1/triggers/{trg}"] },
   notifications: { list: "/api/v1/notifications", others: [] }
 }
-/** A topic is read again once in this time at most, in milliseconds. */
-const pace = 1_000
 /** A list of more pages is not read again by itself: its rows take their new status from the messages. */
 const mostPages = 4
 
@@ -54,13 +53,13 @@ export const LiveProvider = ({ children }: { readonly children: ReactNode }) => 
     const readAgain = makeReadAgain(queries)
     const tell = (message: LiveMessage) => {
       if (message.kind === "state") setLive(message.isLive)
-      else if (message.kind === "reset") Object.keys(topics).forEach(readAgain)
+      else if (message.kind === "reset") Object.keys(topics).forEach((topic) => readAgain(topic, false))
       else if (message.topic.startsWith("execution:")) {
         const status = message.kind === "change" ? message.status : ""
         for (const listen of listeners.current.get(message.topic) ?? []) listen(status)
       } else {
         if (message.kind === "change") patch(queries, message)
-        readAgain(message.topic)
+        readAgain(message.topic, message.kind === "many")
       }
     }
     const started = startSharedWatch(me.organisation.id, permitted.split(",").filter(Boolean), tell)
@@ -107,24 +106,26 @@ const patch = (queries: QueryClient, { id, status, topic }: Extract<LiveMessage,
   })
 }
 
-/** Reads what shows a topic again: at once, and then once in a while however many changes come. */
+/** Reads what shows a topic again, at its pace, however many changes come. */
 const makeReadAgain = (queries: QueryClient) => {
   const waiting = new Set<string>()
-  const last = new Map<string, number>()
-  const read = (topic: string) => {
+  const paces = new Map<string, ReadPace>()
+  const read = (topic: string, pace: ReadPace) => {
     waiting.delete(topic)
-    last.set(topic, Date.now())
+    pace.read(Date.now())
     const found = topics[topic]
     if (found === undefined) return
     const isShort = (data: unknown) => ((data as Partial<Pages> | undefined)?.pages?.length ?? 1) <= mostPages
     void queries.invalidateQueries({ queryKey: [found.list], predicate: ({ state }) => isShort(state.data) })
     for (const path of found.others) void queries.invalidateQueries({ queryKey: [path] })
   }
-  return (topic: string): void => {
+  return (topic: string, isMany: boolean): void => {
+    const pace = paces.get(topic) ?? new ReadPace()
+    paces.set(topic, pace)
+    const pause = pace.changed(isMany, Date.now())
     if (waiting.has(topic)) return
-    const pause = (last.get(topic) ?? 0) + pace - Date.now()
-    if (pause <= 0) return read(topic)
+    if (pause === 0) return read(topic, pace)
     waiting.add(topic)
-    setTimeout(() => read(topic), pause)
+    setTimeout(() => read(topic, pace), pause)
   }
 }

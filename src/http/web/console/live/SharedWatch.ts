@@ -54,7 +54,9 @@ export const startSharedWatch = (
   let own: ReadonlyArray<string> = []
   let position = ""
   let isLeader = false
-  let hasOpened = false
+  let isOpen = false
+  /** Whether this tab was told of changes before, by its own stream or that of another. */
+  let hasFollowed = false
   let stream: AbortController | undefined
 
   const pass = (told: LiveMessage) => {
@@ -69,12 +71,18 @@ export const startSharedWatch = (
   channel.addEventListener("message", ({ data }: MessageEvent<Told>) => {
     if ("told" in data) {
       position = data.position
+      hasFollowed = true
       tell(data.told)
     } else if ("asks" in data) announce()
     else {
       const before = JSON.stringify(wanted.get(data.from) ?? [])
-      wanted.set(data.from, data.wants)
-      if (isLeader && before !== JSON.stringify(data.wants)) stream?.abort()
+      // Each tab that opens says what it wants, most of them nothing.
+      if (data.wants.length === 0) wanted.delete(data.from)
+      else wanted.set(data.from, data.wants)
+      if (!isLeader) return
+      if (before !== JSON.stringify(data.wants)) stream?.abort()
+      // It may have come after the stream was opened.
+      else if (isOpen) channel.postMessage({ told: { kind: "state", isLive: true }, position } satisfies Told)
     }
   })
 
@@ -91,10 +99,11 @@ export const startSharedWatch = (
     })
     if (response.status === 401 || response.status === 403 || response.status === 404) return "stop"
     if (!response.ok || response.body === null) throw new Error(`watch: ${response.status}`)
+    isOpen = true
     pass({ kind: "state", isLive: true })
     // What was missed meanwhile is not told.
-    if (hasOpened && position === "") pass({ kind: "reset" })
-    hasOpened = true
+    if (hasFollowed && position === "") pass({ kind: "reset" })
+    hasFollowed = true
     await readEvents(response.body, (event) => {
       if (event.id !== "") position = event.id
       const message = parsed(event)
@@ -115,6 +124,8 @@ export const startSharedWatch = (
       } catch {
         // Another set of runs is watched from now on, or the stream broke off.
         if (stream?.signal.aborted === true) continue
+      } finally {
+        isOpen = false
       }
       if (end.signal.aborted) return
       pass({ kind: "state", isLive: false })
@@ -122,6 +133,7 @@ export const startSharedWatch = (
       pause = Math.min(longestPause, pause * 2)
     }
   }
+  announce()
   void navigator.locks.request(`svc.watch.${organisation}`, { signal: end.signal }, lead).catch(() => undefined)
 
   return {

@@ -1,10 +1,9 @@
 /** Buttons. One that needs a permission which the person lacks is shown disabled, with the permission's name. */
 import * as Ariakit from "@ariakit/react"
-import type { ReactNode } from "react"
 import { useMay } from "../api/Session.js"
 
 export interface ButtonProps {
-  readonly children: ReactNode
+  readonly children: string
   readonly onClick?: () => void
   readonly kind?: "main" | "danger" | "plain"
   readonly size?: "small"
@@ -16,8 +15,10 @@ export interface ButtonProps {
   readonly needs?: string
   /** Why it is disabled, other than for lack of a permission. */
   readonly because?: string
-  /** What a screen reader says, where the text alone does not tell. */
-  readonly label?: string
+  /** What it acts on, where the text alone does not tell: said after the text, which the name of a button must contain. */
+  readonly object?: string
+  /** Shown instead of the text, which is then only said. */
+  readonly symbol?: string
   readonly expanded?: boolean
 }
 
@@ -38,9 +39,10 @@ const PlainButton = ({
   expanded,
   isRunning = false,
   kind,
-  label,
+  object,
   onClick,
   size,
+  symbol,
   type = "button"
 }: ButtonProps) => {
   const isDisabled = disabled || isRunning || because !== undefined
@@ -50,12 +52,12 @@ const PlainButton = ({
       className={classOf({ kind, size })}
       disabled={isDisabled}
       accessibleWhenDisabled
-      aria-label={label}
+      aria-label={object === undefined ? children : `${children} ${object}`}
       aria-busy={isRunning || undefined}
       aria-expanded={expanded}
       onClick={isDisabled ? undefined : onClick}
     >
-      {children}
+      {symbol ?? children}
     </Ariakit.Button>
   )
   return because === undefined ? button : <Tip text={because}>{button}</Tip>

@@ -19,7 +19,7 @@ const Leaf = ({ value }: { readonly value: unknown }) => {
     <span>
       {text.slice(0, textLength)} …{" "}
       <Button kind="plain" size="small" onClick={() => setWhole(true)}>
-        Show all {text.length.toLocaleString()} characters
+        {`Show all ${text.length.toLocaleString()} characters`}
       </Button>
     </span>
   )
@@ -45,6 +45,13 @@ const Branch = ({
       </span>
     )
   const members = Object.entries(value)
+  if (members.length === 0)
+    return (
+      <span>
+        {label}
+        {Array.isArray(value) ? "[]" : "{}"}
+      </span>
+    )
   const size = Array.isArray(value) ? `[${members.length}]` : `{${members.length}}`
   return (
     <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -62,7 +69,7 @@ const Branch = ({
           {members.length > count && (
             <li>
               <Button kind="plain" size="small" onClick={() => setCount(count + pageOf)}>
-                Show more of {members.length.toLocaleString()}
+                {`Show more of ${members.length.toLocaleString()}`}
               </Button>
             </li>
           )}

@@ -145,7 +145,7 @@ export const NewerRows = ({
   <div aria-live="polite">
     {newer !== undefined && (
       <p className="row newer">
-        <Button onClick={showNewer}>Show {newer} newer</Button>
+        <Button onClick={showNewer}>{`Show ${newer} newer`}</Button>
       </p>
     )}
   </div>

@@ -44,9 +44,16 @@ async function* pagesOf(name, args, options, place) {
  * @param {{ max?: number, [option: string]: unknown }} [options]
  * @param {Place} [place]
  */
-const allOf = async (name, args, { max, ...options } = {}, place = undefined) => {
+const allOf = (name, args, { max, ...options } = {}, place = undefined) =>
+  collect(pagesOf(name, args, options, place), max)
+/**
+ * The items of all pages, up to `max`.
+ * @param {AsyncIterable<unknown[]>} pages
+ * @param {number | undefined} max
+ */
+const collect = async (pages, max) => {
   const all = []
-  for await (const items of pagesOf(name, args, options, place)) {
+  for await (const items of pages) {
     for (let i = 0; i < items.length; i++) {
       if (all.length === max) return all
       if (all.length === mostItems && max === undefined) {
@@ -65,6 +72,31 @@ const paging = (name, member, place) => {
   if (!isAction(name)) return undefined
   if (member === "pages") return (args, options) => pagesOf(name, args, options, place)
   if (member === "all") return (args, options) => allOf(name, args, options, place)
+  return undefined
+}
+
+/** The pages of records: their lists say where they go on by a cursor. */
+async function* recordPages(name, args, options, place) {
+  let cursor = undefined
+  do {
+    const asked = cursor === undefined ? { ...args } : { ...args, cursor }
+    const page = await call(name + ".list", [asked, options ?? {}], undefined, place)
+    yield page.data
+    cursor = page.page.nextCursor
+  } while (cursor !== null)
+}
+/**
+ * @param {string} name
+ * @param {unknown} args
+ * @param {{ max?: number, [option: string]: unknown }} [options]
+ * @param {Place} [place]
+ */
+const allRecords = (name, args, { max, ...options } = {}, place = undefined) =>
+  collect(recordPages(name, args, options, place), max)
+/** What an entity has besides its verbs: ".pages(args)" and ".all(args, { max })". */
+const recordPaging = (name, member, place) => {
+  if (member === "pages") return (args, options) => recordPages(name, args, options, place)
+  if (member === "all") return (args, options) => allRecords(name, args, options, place)
   return undefined
 }
 
@@ -127,7 +159,8 @@ const makers = {
   __proto__: null,
   connector: (place) => tree("connector", place, paging),
   connectors: (place, services) => services.connector,
-  unified: (place) => tree("unified", place),
+  unified: (place) => tree("unified", place, recordPaging),
+  cdm: (place) => tree("cdm", place, recordPaging),
   db: (place) => service("svc.db", { query: rowsOf(place), transaction: transactionOf(place) }),
   state: (place) =>
     service("svc.state", {

@@ -35,7 +35,7 @@ export const Audit = () => {
   const list = useList("/api/v1/audit", values)
   const [entry, setEntry] = useState<Entry>()
   const columns: ReadonlyArray<Column<Entry>> = [
-    { name: "When", of: ({ at }) => <Time at={at} isExact /> },
+    { name: "When", of: ({ at }) => <Time at={at} /> },
     { name: "Who", of: ({ actor }) => `${actor.name} (${actor.type.replaceAll("_", " ")})` },
     { name: "Did", of: ({ action }) => <code>{action}</code> },
     { name: "To", of: ({ resource }) => [resource.type, resource.name ?? resource.id].filter(Boolean).join(" ") },
@@ -45,7 +45,7 @@ export const Audit = () => {
       name: "Show",
       isUnnamed: true,
       of: (row) => (
-        <Button size="small" label={`Show ${row.action} ${row.id}`} onClick={() => setEntry(row)}>
+        <Button size="small" object={`${row.action} ${row.id}`} onClick={() => setEntry(row)}>
           Show
         </Button>
       )

@@ -80,12 +80,7 @@ const Values = (place: ConfigurationPlace) => {
                   name: "Change",
                   isUnnamed: true,
                   of: (value) => (
-                    <Button
-                      size="small"
-                      needs="settings:update"
-                      label={`Change ${value.key}`}
-                      onClick={() => edit(value)}
-                    >
+                    <Button size="small" needs="settings:update" object={value.key} onClick={() => edit(value)}>
                       Change
                     </Button>
                   )

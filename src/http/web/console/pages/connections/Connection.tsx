@@ -1,8 +1,8 @@
 /** One connection: how it stands, what the provider last said, and what can be done about it. */
 import { useEffect, useState } from "react"
-import { Link, useLocation, useParams } from "wouter"
+import { Link, useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
+import { useChange, useRead, useRemoval } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
@@ -206,13 +206,9 @@ const EditDialog = ({ close, connection: { id, isDefault, label, version } }: Sh
 }
 
 const DeleteDialog = ({ close, connection: { id, label } }: Shown) => {
-  const [, go] = useLocation()
-  const remove = useChange(
+  const remove = useRemoval(
     () => bodyOf(client.DELETE("/api/v1/connections/{conn}", { params: { path: { conn: id } } })),
-    {
-      changes: ["/api/v1/connections"],
-      done: () => go("/connections")
-    }
+    { list: "/api/v1/connections", to: "/connections" }
   )
   return (
     <Confirm

@@ -1,8 +1,8 @@
 /** One connector: its actions, which can be tried, events, ways to sign in, OAuth clients, and its definition. */
 import { useState } from "react"
-import { useLocation, useParams } from "wouter"
+import { useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
+import { useChange, useRead, useRemoval } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
@@ -52,7 +52,6 @@ const changes = ["/api/v1/connectors", "/api/v1/connectors/{ctr}"] as const
 const Actions = ({ connector }: { readonly connector: ConnectorRecord }) => {
   const [shown, show] = useState<"connect" | "delete" | "edit">()
   const tell = useToast()
-  const [, go] = useLocation()
   const close = () => show(undefined)
   const path = { params: { path: { ctr: connector.slug } } }
   const isOwn = connector.visibility === "private"
@@ -60,9 +59,9 @@ const Actions = ({ connector }: { readonly connector: ConnectorRecord }) => {
     changes,
     done: ({ data }) => tell(`Version ${data.version} is published.`)
   })
-  const remove = useChange(() => bodyOf(client.DELETE("/api/v1/connectors/{ctr}", path)), {
-    changes,
-    done: () => go("/connectors")
+  const remove = useRemoval(() => bodyOf(client.DELETE("/api/v1/connectors/{ctr}", path)), {
+    list: "/api/v1/connectors",
+    to: "/connectors"
   })
   return (
     <>
@@ -138,7 +137,7 @@ const Parts = ({ connector }: { readonly connector: ConnectorRecord }) => {
                           <Button
                             size="small"
                             needs="connections:read"
-                            label={`Try ${action.name}`}
+                            object={action.name}
                             onClick={() => setTried(action)}
                           >
                             Try

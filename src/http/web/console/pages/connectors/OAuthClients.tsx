@@ -98,7 +98,7 @@ const Remove = ({ id, name, slug }: { readonly slug: string; readonly id: string
       size="small"
       kind="danger"
       needs="connectors:write"
-      label={`Remove ${name}`}
+      object={name}
       isRunning={remove.isRunning}
       onClick={() => remove.run()}
     >

@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { Link, useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useList, useRead } from "../../api/Reads.js"
+import { useChange, useList, useRead, useRemoval } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
@@ -31,7 +31,6 @@ export const Customer = () => {
     <Page
       title={data?.name ?? "Customer"}
       above={[{ name: "Customers", to: "/customers" }]}
-
       beside={data !== undefined && <Badge word={data.status} />}
       actions={data !== undefined && data.status !== "deleted" && <Actions customer={data} />}
     >
@@ -58,12 +57,10 @@ const Actions = ({ customer }: { readonly customer: CustomerRecord }) => {
       ),
     { changes, done: ({ data }) => tell(`The customer is ${data.status}.`) }
   )
-  const erase = useChange(() => bodyOf(client.DELETE("/api/v1/customers/{cid}", path)), {
-    changes,
-    done: () => {
-      close()
-      tell("The customer's data is being erased.")
-    }
+  const erase = useRemoval(() => bodyOf(client.DELETE("/api/v1/customers/{cid}", path)), {
+    list: "/api/v1/customers",
+    to: "/customers",
+    done: () => tell("The customer's data is being erased.")
   })
   return (
     <>

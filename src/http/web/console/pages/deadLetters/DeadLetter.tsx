@@ -1,8 +1,8 @@
 /** One dead letter: what failed, with what, and its replay. */
 import { useState } from "react"
-import { Link, useLocation, useParams } from "wouter"
+import { Link, useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
+import { useChange, useRead, useRemoval } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
@@ -73,7 +73,6 @@ const Actions = ({ letter }: { readonly letter: Letter }) => {
   const [mode, setMode] = useState("latest")
   const close = () => show(undefined)
   const tell = useToast()
-  const [, go] = useLocation()
   const path = { params: { path: { dlq: letter.id } } }
   const replay = useChange(
     () => bodyOf(client.POST("/api/v1/dlq/{dlq}/replay", { ...path, body: { mode: mode as "same" | "latest" } })),
@@ -85,9 +84,9 @@ const Actions = ({ letter }: { readonly letter: Letter }) => {
       }
     }
   )
-  const discard = useChange(() => bodyOf(client.DELETE("/api/v1/dlq/{dlq}", path)), {
-    changes,
-    done: () => go("/dead-letters")
+  const discard = useRemoval(() => bodyOf(client.DELETE("/api/v1/dlq/{dlq}", path)), {
+    list: "/api/v1/dlq",
+    to: "/dead-letters"
   })
   return (
     <>

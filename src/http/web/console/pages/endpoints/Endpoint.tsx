@@ -1,8 +1,8 @@
 /** One endpoint: its attempts, each of which can be sent again. */
 import { useState } from "react"
-import { useLocation, useParams } from "wouter"
+import { useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { type ListRow, useChange, useList, useRead } from "../../api/Reads.js"
+import { type ListRow, useChange, useList, useRead, useRemoval } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
@@ -85,12 +85,7 @@ const Attempts = ({ id }: { readonly id: string }) => {
       name: "Send again",
       isUnnamed: true,
       of: ({ id: att }) => (
-        <Button
-          size="small"
-          needs="settings:manage"
-          label={`Send attempt ${att} again`}
-          onClick={() => resend.run(att)}
-        >
+        <Button size="small" needs="settings:manage" object={att} onClick={() => resend.run(att)}>
           Send again
         </Button>
       )
@@ -114,7 +109,6 @@ const Actions = ({ endpoint }: { readonly endpoint: EndpointRecord }) => {
   const [shown, show] = useState<"edit" | "delete" | "resend" | "rotate">()
   const [secret, setSecret] = useState<string>()
   const tell = useToast()
-  const [, go] = useLocation()
   const close = () => show(undefined)
   const path = { params: { path: { whe: endpoint.id } } }
   const test = useChange(() => bodyOf(client.POST("/api/v1/webhook-endpoints/{whe}/test", path)), {
@@ -138,9 +132,9 @@ const Actions = ({ endpoint }: { readonly endpoint: EndpointRecord }) => {
       setSecret(data.secret)
     }
   })
-  const remove = useChange(() => bodyOf(client.DELETE("/api/v1/webhook-endpoints/{whe}", path)), {
-    changes: ["/api/v1/webhook-endpoints"],
-    done: () => go("/endpoints")
+  const remove = useRemoval(() => bodyOf(client.DELETE("/api/v1/webhook-endpoints/{whe}", path)), {
+    list: "/api/v1/webhook-endpoints",
+    to: "/endpoints"
   })
   return (
     <>

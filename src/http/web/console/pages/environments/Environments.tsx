@@ -67,7 +67,7 @@ export const Environments = () => {
             isUnnamed: true,
             of: (one) => (
               <span className="row">
-                <Button size="small" needs="settings:update" label={`Edit ${one.name}`} onClick={() => edit(one)}>
+                <Button size="small" needs="settings:update" object={one.name} onClick={() => edit(one)}>
                   Edit
                 </Button>
                 {one.type === "custom" && (
@@ -75,7 +75,7 @@ export const Environments = () => {
                     size="small"
                     kind="danger"
                     needs="settings:update"
-                    label={`Delete ${one.name}`}
+                    object={one.name}
                     onClick={() => remove(one)}
                   >
                     Delete

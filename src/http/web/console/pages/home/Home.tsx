@@ -2,6 +2,7 @@
 import { Link } from "wouter"
 import { useList } from "../../api/Reads.js"
 import { useMay } from "../../api/Session.js"
+import { usePolls } from "../../live/Live.js"
 import { Badge } from "../../ui/Badge.js"
 import { Card, Page } from "../../ui/Page.js"
 import { Empty } from "../../ui/States.js"
@@ -32,7 +33,12 @@ const Statistics = () =>
 
 const LatestRuns = () => {
   const isAllowed = useMay("executions:read")
-  const { isPending, rows } = useList("/api/v1/executions", {}, { enabled: isAllowed, pageSize: 8, every: 5_000 })
+  const every = usePolls(5_000)
+  const { isPending, rows } = useList(
+    "/api/v1/executions",
+    {},
+    { enabled: isAllowed, pageSize: 8, ...(every === undefined ? {} : { every }) }
+  )
   if (!isAllowed || isPending) return null
   return (
     <Card title="Latest runs" flush actions={<Link href="/runs">All runs</Link>}>

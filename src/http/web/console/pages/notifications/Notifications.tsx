@@ -47,8 +47,8 @@ export const Notifications = () => {
       isUnnamed: true,
       of: ({ id, readAt, title }) =>
         readAt === null ? (
-          <Button size="small" label={`Mark “${title}” as read`} onClick={() => mark.run({ ids: [id] })}>
-            Read
+          <Button size="small" object={`“${title}”`} onClick={() => mark.run({ ids: [id] })}>
+            Mark as read
           </Button>
         ) : null
     }

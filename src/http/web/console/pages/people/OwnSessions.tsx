@@ -38,12 +38,7 @@ export const OwnSessions = () => {
                   name: "End it",
                   isUnnamed: true,
                   of: ({ id, userAgent }) => (
-                    <Button
-                      size="small"
-                      kind="danger"
-                      label={`End: ${browserOf(userAgent)}`}
-                      onClick={() => end.run(id)}
-                    >
+                    <Button size="small" kind="danger" object={browserOf(userAgent)} onClick={() => end.run(id)}>
                       End
                     </Button>
                   )

@@ -103,18 +103,13 @@ const PeopleList = () => {
                 <Button
                   size="small"
                   needs="users:update"
-                  label={`Edit ${person.email}`}
+                  object={person.email}
                   onClick={() => show({ kind: "edit", person })}
                 >
                   Edit
                 </Button>
                 {person.status === "invited" && (
-                  <Button
-                    size="small"
-                    needs="users:invite"
-                    label={`Invite again: ${person.email}`}
-                    onClick={() => again.run(person.id)}
-                  >
+                  <Button size="small" needs="users:invite" object={person.email} onClick={() => again.run(person.id)}>
                     Invite again
                   </Button>
                 )}
@@ -122,7 +117,7 @@ const PeopleList = () => {
                   size="small"
                   kind="danger"
                   needs="users:remove"
-                  label={`Remove ${person.email}`}
+                  object={person.email}
                   onClick={() => show({ kind: "remove", person })}
                 >
                   Remove

@@ -51,7 +51,7 @@ export const Roles = () => {
             isUnnamed: true,
             of: (role) => (
               <span className="row">
-                <Button size="small" label={`Show ${role.name}`} onClick={() => show(role)}>
+                <Button size="small" object={role.name} onClick={() => show(role)}>
                   {role.builtin ? "Show" : "Edit"}
                 </Button>
                 {!role.builtin && (
@@ -59,7 +59,7 @@ export const Roles = () => {
                     size="small"
                     kind="danger"
                     needs="settings:manage"
-                    label={`Delete ${role.name}`}
+                    object={role.name}
                     onClick={() => remove.run(role.id)}
                   >
                     Delete

@@ -73,10 +73,10 @@ export const BulkActions = ({
     <>
       <span>{runs.length} chosen</span>
       <Button needs="executions:create" disabled={ended.length === 0} onClick={() => setKind("rerun")}>
-        Run {ended.length} again
+        {`Run ${ended.length} again`}
       </Button>
       <Button needs="executions:create" kind="danger" disabled={open.length === 0} onClick={() => setKind("cancel")}>
-        Cancel {open.length}
+        {`Cancel ${open.length}`}
       </Button>
       <Button kind="plain" onClick={clear}>
         Choose none

@@ -11,6 +11,7 @@ import { Loaded } from "../../ui/States.js"
 import { Tabs } from "../../ui/Tabs.js"
 import { durationText, Time } from "../../ui/Time.js"
 import { OpenApprovals } from "../approvals/OpenApprovals.js"
+import { Reruns } from "./Reruns.js"
 import { RunActions } from "./RunActions.js"
 import { RunDiagram } from "./RunDiagram.js"
 import { RunLogs } from "./RunLogs.js"
@@ -199,7 +200,10 @@ const About = ({ run, steps }: { readonly run: Execution; readonly steps: Readon
             ],
             ["Started by", <Starter key="starter" type={type} id={id} keyName={keyName} />],
             ["Event", eventId === null ? "–" : <Link href={`/events/${eventId}`}>{eventId}</Link>],
-            ["Run before it", run.parentId === null ? "–" : <Link href={`/runs/${run.parentId}`}>{run.parentId}</Link>],
+            [
+              "Started again from",
+              run.parentId === null ? "–" : <Link href={`/runs/${run.parentId}`}>{run.parentId}</Link>
+            ],
             ["Tier", run.tier],
             ["Priority", `P${run.priority}`],
             ["Attempt", `${run.attempt} of ${run.maxAttempts}`],
@@ -223,6 +227,7 @@ const About = ({ run, steps }: { readonly run: Execution; readonly steps: Readon
           ]}
         />
       </Card>
+      <Reruns id={run.id} />
       {run.metadata !== null && (
         <Card title="Metadata">
           <JsonValue name={`${run.id}-metadata`} value={run.metadata} />

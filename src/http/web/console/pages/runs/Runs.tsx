@@ -51,6 +51,7 @@ const fields = [
   { name: "trigger_type", label: "Started by", options: triggers },
   { name: "workflow_id", label: "Workflow's id", placeholder: "wf_…" },
   { name: "customer_id", label: "Customer's id", placeholder: "cus_…" },
+  { name: "parent_id", label: "Started again from", placeholder: "exec_…" },
   { name: "created_after", label: "From", isTime: true },
   { name: "created_before", label: "To", isTime: true }
 ] as const

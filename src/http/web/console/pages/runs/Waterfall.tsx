@@ -75,11 +75,11 @@ export const Waterfall = ({
     <div className="stack tight">
       <div className="filters">
         <TextField type="search" label="Find steps" value={text} onChange={setText} placeholder="name, path, error" />
-        <Button onClick={() => setZoom(Math.min(mostZoom, zoom * 2))} label="Zoom in">
-          +
+        <Button onClick={() => setZoom(Math.min(mostZoom, zoom * 2))} symbol="+">
+          Zoom in
         </Button>
-        <Button onClick={() => setZoom(Math.max(1, zoom / 2))} label="Zoom out" disabled={zoom === 1}>
-          −
+        <Button onClick={() => setZoom(Math.max(1, zoom / 2))} symbol="−" disabled={zoom === 1}>
+          Zoom out
         </Button>
         {zoom > 1 && (
           <div className="field">

@@ -61,19 +61,14 @@ export const Secrets = () => {
             isUnnamed: true,
             of: (secret) => (
               <span className="row">
-                <Button
-                  size="small"
-                  needs="secrets:read"
-                  label={`Reveal ${secret.name}`}
-                  onClick={() => reveal.run(secret.id)}
-                >
+                <Button size="small" needs="secrets:read" object={secret.name} onClick={() => reveal.run(secret.id)}>
                   Reveal
                 </Button>
                 <Button
                   size="small"
                   kind="danger"
                   needs="secrets:delete"
-                  label={`Delete ${secret.name}`}
+                  object={secret.name}
                   onClick={() => setRemoved(secret)}
                 >
                   Delete

@@ -88,10 +88,10 @@ export const RouteFields = ({
                 <Button
                   kind="danger"
                   size="small"
-                  label={`Remove route ${at + 1}`}
+                  object={`${at + 1}`}
                   onClick={() => onChange(routes.filter((_, index) => index !== at))}
                 >
-                  Remove the route
+                  Remove route
                 </Button>
               </div>
             )}

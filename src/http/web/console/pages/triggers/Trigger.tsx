@@ -1,8 +1,8 @@
 /** One trigger: how it stands, its settings, and a test of it. */
 import { useState } from "react"
-import { Link, useLocation, useParams } from "wouter"
+import { Link, useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
+import { useChange, useRead, useRemoval } from "../../api/Reads.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { Confirm } from "../../ui/Dialog.js"
@@ -13,7 +13,7 @@ import { Tabs } from "../../ui/Tabs.js"
 import { useToast } from "../../ui/Toasts.js"
 import { AccessKeyDialog } from "./AccessKeyDialog.js"
 import { NewTrigger } from "./NewTrigger.js"
-import { triggerReads, triggerVersion } from "./triggerReads.js"
+import { triggerReads, triggerReadsEvery, triggerVersion } from "./triggerReads.js"
 import { TriggerSettings } from "./TriggerSettings.js"
 import { TriggerState } from "./TriggerState.js"
 import { TriggerTest } from "./TriggerTest.js"
@@ -30,7 +30,13 @@ export const Trigger = () => {
 }
 
 const OpenTrigger = ({ trg }: { readonly trg: string }) => {
-  const read = useRead("/api/v1/triggers/{trg}", { params: { path: { trg } } }, { every: 10_000 })
+  const read = useRead(
+    "/api/v1/triggers/{trg}",
+    { params: { path: { trg } } },
+    {
+      every: (last) => triggerReadsEvery([last?.data.appEvent?.subscription ?? "none"])
+    }
+  )
   const trigger = read.data?.data
   return (
     <Page
@@ -113,10 +119,9 @@ const Actions = ({ trigger }: OfOne) => {
 }
 
 const DeleteDialog = ({ close, trigger }: OfOne & { readonly close: () => void }) => {
-  const [, go] = useLocation()
-  const remove = useChange(
+  const remove = useRemoval(
     () => bodyOf(client.DELETE("/api/v1/triggers/{trg}", { params: { path: { trg: trigger.id } } })),
-    { changes: ["/api/v1/triggers"], done: () => go("/triggers") }
+    { list: "/api/v1/triggers", to: "/triggers" }
   )
   return (
     <Confirm

@@ -1,16 +1,13 @@
 /** How a trigger stands: its address or subscription, when it fires next, and its routes. */
 import { Link } from "wouter"
-import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
-import { Badge } from "../../ui/Badge.js"
-import { Button } from "../../ui/Button.js"
+import type { ApiSchemas } from "../../api/Client.js"
+import { useRead } from "../../api/Reads.js"
 import { CopyText } from "../../ui/CopyText.js"
 import { Card, Facts } from "../../ui/Page.js"
-import { Loaded, Problem } from "../../ui/States.js"
+import { Loaded } from "../../ui/States.js"
 import { Table } from "../../ui/Table.js"
 import { Time } from "../../ui/Time.js"
-import { useToast } from "../../ui/Toasts.js"
-import { triggerReads } from "./triggerReads.js"
+import { Subscriptions } from "./Subscriptions.js"
 
 interface OfOne {
   readonly trigger: ApiSchemas["Trigger"]
@@ -57,7 +54,7 @@ export const TriggerState = ({ trigger }: OfOne) => {
           ]}
         />
       </Card>
-      {appEvent !== null && <Subscription trigger={trigger} />}
+      {appEvent !== null && <Subscriptions trigger={trigger} />}
       {schedule !== null && <Fires trigger={trigger} zone={schedule.timezone} />}
       <Card title="Routes" flush>
         <Table
@@ -78,50 +75,6 @@ export const TriggerState = ({ trigger }: OfOne) => {
         />
       </Card>
     </div>
-  )
-}
-
-const Subscription = ({ trigger }: OfOne) => {
-  const { appEvent } = trigger
-  const tell = useToast()
-  const retry = useChange(
-    () => bodyOf(client.POST("/api/v1/triggers/{trg}/retry-subscription", { params: { path: { trg: trigger.id } } })),
-    { changes: triggerReads, done: () => tell("The subscription is tried again.") }
-  )
-  if (appEvent === null) return null
-  return (
-    <Card
-      title="Subscription"
-      actions={
-        <Button needs="workflows:update" isRunning={retry.isRunning} onClick={() => retry.run()}>
-          Try it again
-        </Button>
-      }
-    >
-      <Facts
-        facts={[
-          ["State", <Badge key="state" word={appEvent.subscription} />],
-          [
-            "Connector",
-            <Link key="connector" href={`/connectors/${appEvent.connector}`}>
-              {appEvent.connector}
-            </Link>
-          ],
-          ["Event", <code key="event">{appEvent.event}</code>],
-          [
-            "Connection",
-            appEvent.connectionId === null ? (
-              "all active connections"
-            ) : (
-              <Link key="connection" href={`/connections/${appEvent.connectionId}`}>
-                {appEvent.connectionId}
-              </Link>
-            )
-          ]
-        ]}
-      />
-      <Problem error={retry.error} />
-    </Card>
   )
 }
 

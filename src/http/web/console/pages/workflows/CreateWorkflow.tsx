@@ -2,8 +2,8 @@
 import { useState } from "react"
 import { useLocation } from "wouter"
 import { bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
-import { useMay, useMe } from "../../api/Session.js"
+import { useChange } from "../../api/Reads.js"
+import { useMe } from "../../api/Session.js"
 import { FormDialog } from "../../ui/Dialog.js"
 import { CustomerChoice } from "../../ui/Choices.js"
 import { Select, TextArea, TextField } from "../../ui/Field.js"
@@ -11,26 +11,15 @@ import { workflowExamples } from "./Examples.js"
 
 const fromFile = "file"
 
-/** Whether the organisation's keys and people may write code. */
-export const useCodeEditing = (): boolean => {
-  const me = useMe()
-  const { data } = useRead(
-    "/api/v1/organizations/{oid}",
-    { params: { path: { oid: me.organisation.id } } },
-    { enabled: useMay("settings:read") }
-  )
-  // Who may not read the settings learns it from the answer to a save.
-  return data?.data.settings.codeEditing ?? true
-}
-
 export const CreateWorkflow = ({ close }: { readonly close: () => void }) => {
   const [name, setName] = useState("")
-  const [chosen, choose] = useState(workflowExamples[0]?.id ?? "")
+  const mayEditCode = useMe().organisation.codeEditing
+  const offered = workflowExamples.filter(({ form }) => mayEditCode || form === "steps")
+  const [chosen, choose] = useState(offered[0]?.id ?? "")
   const [customerId, setCustomer] = useState("")
   const [format, setFormat] = useState<"flow.json" | "flow.js">("flow.json")
   const [source, setSource] = useState("")
   const [, go] = useLocation()
-  const mayEditCode = useCodeEditing()
   const example = workflowExamples.find(({ id }) => id === chosen)
   const create = useChange(
     () =>
@@ -79,9 +68,7 @@ export const CreateWorkflow = ({ close }: { readonly close: () => void }) => {
         value={chosen}
         onChange={choose}
         options={[
-          ...workflowExamples
-            .filter(({ form }) => mayEditCode || form === "steps")
-            .map(({ id, title }) => [id, title] as const),
+          ...offered.map(({ id, title }) => [id, title] as const),
           [fromFile, "A file: flow.json or flow.js"] as const
         ]}
         hint={

@@ -2,8 +2,9 @@
 import { useQuery } from "@tanstack/react-query"
 import { useEffect, useMemo, useState } from "react"
 import { type ApiSchemas, bodyOf, client, ownHeaders } from "../../api/Client.js"
-import { useMe } from "../../api/Session.js"
+import { useMay, useMe } from "../../api/Session.js"
 import type { EditorKnowledge, JsonSchema, CompletedConnector, TextProblem } from "../../editor/Knowledge.js"
+import { recordConnectors } from "../../editor/Records.js"
 import { Button } from "../../ui/Button.js"
 import { Editor } from "../../ui/Editor.js"
 import { Problem } from "../../ui/States.js"
@@ -24,6 +25,7 @@ const useKnowledge = ({ form, inputContract }: Workflow): EditorKnowledge => {
     queryFn: async () =>
       (await bodyOf(client.GET("/api/v1/connectors", { params: { query: { include: "actions", page_size: 200 } } })))
         .data as unknown as ReadonlyArray<CompletedConnector>,
+    enabled: useMay("connectors:read"),
     ...rarely
   })
   const schema = useQuery({
@@ -35,11 +37,11 @@ const useKnowledge = ({ form, inputContract }: Workflow): EditorKnowledge => {
   })
   return useMemo(
     () => ({
-      connectors: connectors.data,
+      connectors: form === "steps" ? [...(connectors.data ?? []), ...recordConnectors] : connectors.data,
       schema: schema.data,
       input: (inputContract as JsonSchema | null) ?? undefined
     }),
-    [connectors.data, schema.data, inputContract]
+    [connectors.data, schema.data, inputContract, form]
   )
 }
 

@@ -1,9 +1,9 @@
 /** One workflow: its text, tests, contracts, settings, diagram and versions. */
 import { useState } from "react"
-import { useLocation, useParams } from "wouter"
+import { useParams } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
-import { useChange, useRead } from "../../api/Reads.js"
-import { useMay } from "../../api/Session.js"
+import { useChange, useRead, useRemoval } from "../../api/Reads.js"
+import { useMay, useMe } from "../../api/Session.js"
 import { Badge } from "../../ui/Badge.js"
 import { Button } from "../../ui/Button.js"
 import { CopyText } from "../../ui/CopyText.js"
@@ -14,7 +14,6 @@ import { Loaded } from "../../ui/States.js"
 import { Tabs } from "../../ui/Tabs.js"
 import { useToast } from "../../ui/Toasts.js"
 import { Contracts } from "./Contracts.js"
-import { useCodeEditing } from "./CreateWorkflow.js"
 import { DiagramTab } from "./DiagramTab.js"
 import { DiscardDialog } from "./DiscardDialog.js"
 import { EditorTab } from "./EditorTab.js"
@@ -46,7 +45,7 @@ export const Workflow = () => {
 /** Why the text cannot be edited; absent: it can. */
 const useReadOnlyReason = (form: Record["form"]): string | undefined => {
   const isAllowed = useMay("workflows:update")
-  const mayEditCode = useCodeEditing()
+  const mayEditCode = useMe().organisation.codeEditing
   if (!isAllowed) return "Editing needs the permission workflows:update."
   if (form === "code" && !mayEditCode)
     return "Code editing is disabled for this organisation (its setting codeEditing). The organisation above it can allow it; workflows in steps without code can be edited."
@@ -149,10 +148,9 @@ const ArchiveDialog = ({ close, workflow: { id, name } }: AboutOne) => {
 }
 
 const DeleteDialog = ({ close, workflow: { id, name } }: AboutOne) => {
-  const [, go] = useLocation()
-  const remove = useChange(() => bodyOf(client.DELETE("/api/v1/workflows/{wid}", { params: { path: { wid: id } } })), {
-    changes: ["/api/v1/workflows"],
-    done: () => go("/workflows")
+  const remove = useRemoval(() => bodyOf(client.DELETE("/api/v1/workflows/{wid}", { params: { path: { wid: id } } })), {
+    list: "/api/v1/workflows",
+    to: "/workflows"
   })
   return (
     <Confirm

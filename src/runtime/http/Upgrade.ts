@@ -1,0 +1,28 @@
+/**
+ * Requests that ask for another protocol. Node hands all of them over without their body, so that those that the server
+ * serves as usual, as HTTP allows, are put back.
+ */
+import type { IncomingMessage, Server } from "node:http"
+import type { Duplex } from "node:stream"
+
+const dropped = /^(?:upgrade|http2-settings|connection)$/i
+
+/** The request without what asks for another protocol, followed by what came after its head. */
+const plainRequest = ({ method = "GET", rawHeaders, url = "/" }: IncomingMessage, first: Buffer): Buffer => {
+  const lines: Array<string> = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? ""
+    if (!dropped.test(name)) lines.push(`${name}: ${rawHeaders[at + 1] ?? ""}\r\n`)
+  }
+  return Buffer.concat([Buffer.from(`${method} ${url} HTTP/1.1\r\n${lines.join("")}\r\n`, "latin1"), first])
+}
+
+/** Serves the request as if it asked for nothing else. */
+export const serveAsUsual = (server: Server, request: IncomingMessage, socket: Duplex, first: Buffer): void => {
+  socket.unshift(plainRequest(request, first))
+  server.emit("connection", socket)
+}
+
+/** Whether it asks for a WebSocket. */
+export const asksForWebSocket = ({ headers, method }: IncomingMessage): boolean =>
+  method === "GET" && headers.upgrade?.toLowerCase() === "websocket"

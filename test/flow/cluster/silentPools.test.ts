@@ -1,0 +1,69 @@
+/** Requests of a node whose connections went silent while it had no seat are answered once it has one, not after a quarter of an hour. */
+import { afterAll, assert, beforeAll, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { Client } from "pg"
+import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { eventually } from "../../support/eventually.js"
+import { announce } from "../../support/LogExpectations.js"
+import { assertWithin } from "../../support/pace.js"
+import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
+
+let cluster: TestCluster
+let proxy: PathProxy
+let node: ClusterNode
+
+beforeAll(async () => {
+  cluster = await makeCluster()
+  proxy = await startPathProxy(Number(new URL(cluster.env["SVC_DATABASE_URL_OWNER"] ?? "").port))
+  await cluster.start({ env: { SVC_ROLE: "runner" } })
+  const through = Object.entries(cluster.env).flatMap(([name, value]) => {
+    if (!name.includes("DATABASE_URL")) return []
+    const url = new URL(value)
+    url.hostname = "127.0.0.1"
+    url.port = String(proxy.port)
+    return [[name, url.href]]
+  })
+  node = await cluster.start({ env: { ...Object.fromEntries(through), SVC_ROLE: "api" } })
+}, 120_000)
+afterAll(async () => {
+  await cluster.end()
+  proxy.close()
+}, 60_000)
+
+/** A new seat is taken within five seconds; then a connection may be silent for two and a half. */
+const answeredMillis = 12_000
+
+it("a node whose connections go silent between two seats answers the requests that wait on them", async () => {
+  announce(/"(?:cluster\.|background_task\.failed|events\.|audit\.)/)
+  const others = new Client({ connectionString: Redacted.value(cluster.database.admin) })
+  await others.connect()
+  try {
+    // No node can take a seat while this is locked.
+    await others.query("BEGIN")
+    await others.query("SELECT FROM service_release FOR UPDATE")
+    await others.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN nodes ON application_name = 'svc node ' || process
+       WHERE role = 'api' AND datname = current_database()`
+    )
+    const ask = async () => (await node.client.call("GET", "/api/v1/workflows")).status
+    await eventually(
+      () => others.query("SELECT FROM nodes WHERE role = 'api'"),
+      ({ rowCount }) => rowCount === 0
+    )
+    await eventually(ask, (status) => status === 200)
+    proxy.delay(200)
+    const waiting = Array.from({ length: 4 }, ask)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    proxy.cut()
+    proxy.heal("dead")
+    proxy.delay(0)
+    await others.query("ROLLBACK")
+    const from = performance.now()
+    const statuses = await Promise.all(waiting)
+    assertWithin(performance.now() - from, answeredMillis)
+    assert.deepStrictEqual([...new Set(statuses)], [503])
+    assert.strictEqual(await ask(), 200)
+  } finally {
+    await others.end()
+  }
+}, 120_000)

@@ -1,4 +1,0 @@
-/** The main program of a release that a test builds. */
-import { main } from "../../src/runtime/cli/Main.js"
-
-main()
