@@ -2,7 +2,7 @@
  * Measures the cost of many workspaces: `npx tsx bench/Workspaces.ts [1000]`. It uses each once, on an embedded
  * Postgres of its own in the temporary directory. Decision 0011 quotes the figures.
  */
-import { Effect, Exit, Redacted, Scope } from "effect"
+import { Duration, Effect, Exit, Redacted, Scope } from "effect"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -45,7 +45,11 @@ const server = await Effect.runPromise(Scope.extend(startEmbedded({ dataDir }), 
 const url = new URL(Redacted.value(server.admin))
 url.pathname = "/svc_ws"
 const openingAt = performance.now()
-const workspaces = await openWorkspaceDatabases({ admin: Redacted.make(url.href), pepper: Redacted.make("bench") })
+const workspaces = await openWorkspaceDatabases({
+  admin: Redacted.make(url.href),
+  pepper: Redacted.make("bench"),
+  connectTimeout: Duration.seconds(5)
+})
 const openMillis = performance.now() - openingAt
 const diskBefore = diskMiB()
 const times: Array<number> = []

@@ -8,6 +8,7 @@ import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
 import { startProvider } from "../support/provider.js"
 import { makeDataDirectory, postgresPid, prepareData, type Service, startService } from "../support/Service.js"
+import { promptConnectEnv } from "../support/connectTimeout.js"
 
 const asks = (url: string) => `export default async function () {
   const response = await fetch("${url}")
@@ -34,7 +35,7 @@ const serviceWith = async (env: Readonly<Record<string, string>> = {}) => {
   const { dataDir, remove } = makeDataDirectory()
   onTestFinished(remove)
   await prepareData(dataDir)
-  const service = startService({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32", ...env } })
+  const service = startService({ dataDir, env: { SVC_EGRESS_ALLOW: "127.0.0.1/32", ...promptConnectEnv, ...env } })
   services.push(service)
   await service.ready
   return { service, client: api(dataDir), dataDir }

@@ -53,7 +53,7 @@ const query = async (dataDir: string, statement: string) => {
 }
 
 const until = async (condition: () => boolean | Promise<boolean>) => {
-  const deadline = performance.now() + 15_000
+  const deadline = performance.now() + 60_000
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error("it never came about")
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -175,6 +175,28 @@ describe("the embedded Postgres", () => {
     await until(() => survivor.output().includes("postgres.ended"))
     await until(async () => Option.isSome(await Effect.runPromise(findRunning(dataDir))))
     assert.deepStrictEqual(await query(dataDir, "SHOW port"), port)
+    assert.notStrictEqual(postgresPid(dataDir), postgres)
+    await proofs(survivor)
+    assert.strictEqual(await survivor.ended, 0)
+  })
+
+  it("is restarted once the last session of a server that died has ended, and that is no failure", async () => {
+    announce(/"postgres\.ended"/, { required: true })
+    announce(/"background_task\.failed"|"audit\.seal_failed"|"database\.session_lost"/)
+    const survivor = service({ dataDir })
+    await survivor.ready
+    const postgres = postgresPid(dataDir)
+    const [[session]] = (await query(
+      dataDir,
+      "SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'svc app%'"
+    )) as [[number]]
+    // It keeps the memory of the server until it goes on.
+    process.kill(session, "SIGSTOP")
+    process.kill(postgres, "SIGKILL")
+    const log = path.join(dataDir, "postgres", "log")
+    await until(() => fs.readFileSync(log, "utf8").includes("still in use"))
+    process.kill(session, "SIGCONT")
+    await until(async () => Option.isSome(await Effect.runPromise(findRunning(dataDir))))
     assert.notStrictEqual(postgresPid(dataDir), postgres)
     await proofs(survivor)
     assert.strictEqual(await survivor.ended, 0)

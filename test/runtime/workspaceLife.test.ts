@@ -5,6 +5,7 @@ import { Client } from "pg"
 import { DbRefused } from "../../src/actors/ports/run/WorkspaceDb.js"
 import { databaseNamesOf } from "../../src/runtime/workspace/DatabaseNames.js"
 import { openWorkspaceDatabases } from "../../src/runtime/workspace/WorkspaceDatabases.js"
+import { patientConnect } from "../support/connectTimeout.js"
 import { databaseUrl, freshDatabase, dropWorkspaces, type Database } from "../support/Database.js"
 import { newCaller, startWorkspaces, testPepper, type RunningWorkspaces } from "../support/workspaces.js"
 
@@ -20,7 +21,7 @@ describe("The database of a workspace", () => {
     await Effect.runPromise(dropWorkspaces(`${database.name}_ws`))
     await Effect.runPromise(Scope.close(scope, Exit.void))
   })
-  const opened = () => openWorkspaceDatabases({ admin, pepper: testPepper })
+  const opened = () => openWorkspaceDatabases({ admin, pepper: testPepper, connectTimeout: patientConnect })
   const use = async (workspaces: Awaited<ReturnType<typeof opened>>, spaceId: string, sql: string) => {
     const client = new Client(await workspaces.reach(spaceId))
     await client.connect()

@@ -12,6 +12,8 @@ import {
   type WriterSql
 } from "../../src/runtime/postgres/database/Pools.js"
 import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/database/Roles.js"
+import { ConnectTimeout } from "../../src/runtime/postgres/database/ConnectTimeout.js"
+import { patientConnect, withPatientConnect } from "./connectTimeout.js"
 
 export interface Database {
   readonly name: string
@@ -85,7 +87,10 @@ export const layerOf = (
     Layer.orDie
   )
 
-export const layer = layerOf({ app: 8, writer: 8 })
+/** Gives what uses it the patience for a login that services of tests have. */
+const patient = Layer.provideMerge(Layer.succeed(ConnectTimeout, patientConnect))
+
+export const layer = patient(layerOf({ app: 8, writer: 8 }))
 
 const overTcp = (login: Redacted.Redacted) => {
   const url = new URL(Redacted.value(login))
@@ -94,13 +99,15 @@ const overTcp = (login: Redacted.Redacted) => {
 }
 
 /** The same over TCP: other databases of tests are reached over a socket of Unix (`globalSetup.ts`). */
-export const layerOverTcp = layerOf(
-  { app: 8, writer: 8 },
-  Effect.map(freshDatabase, ({ admin, name, urls }) => ({
-    name,
-    admin: overTcp(admin),
-    urls: forEachRole((role) => overTcp(urls[role]))
-  }))
+export const layerOverTcp = patient(
+  layerOf(
+    { app: 8, writer: 8 },
+    Effect.map(freshDatabase, ({ admin, name, urls }) => ({
+      name,
+      admin: overTcp(admin),
+      urls: forEachRole((role) => overTcp(urls[role]))
+    }))
+  )
 )
 
 /** A connection of the superuser, for statements that no pool of the service may send. */
@@ -117,7 +124,7 @@ export const adminConnection = Effect.flatMap(TestDatabase, ({ admin }) =>
 
 /** A pool of the tables' owner, to whom row-level security does not apply. */
 export const ownerSql = Effect.flatMap(TestDatabase, ({ urls }) =>
-  Effect.orDie(connect(urls.owner, { maxConnections: 2, applicationName: "svc test owner" }))
+  connect(urls.owner, { maxConnections: 2, applicationName: "svc test owner" }).pipe(withPatientConnect, Effect.orDie)
 )
 
 const elsewhere = (href: string, database: string) => {

@@ -12,11 +12,13 @@ import type { RawReply, RawRequest } from "../../src/http/Wire.js"
 import type { WebhookAddress } from "../../src/http/webhook/Receive.js"
 import { generateSecrets, resolveSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
 import { readConfig, Settings } from "../../src/runtime/configuration/Config.js"
+import { ConnectTimeout } from "../../src/runtime/postgres/database/ConnectTimeout.js"
 import * as OpenSockets from "../../src/runtime/postgres/database/OpenSockets.js"
 import { Databases, ProvidedSecrets, WorkspaceServer } from "../../src/runtime/program/Layers.js"
 import { make as makeFront } from "../../src/runtime/http/Front.js"
 import { server } from "../../src/runtime/program/Server.js"
 import { serviceLayer } from "../../src/runtime/program/Service.js"
+import { patientConnectEnv } from "./connectTimeout.js"
 import * as Database from "./Database.js"
 import { makeDocumentCheck } from "./documentCheck.js"
 import { recordViolation } from "./unified/recordCheck.js"
@@ -59,11 +61,13 @@ const settings = (env: Readonly<Record<string, string>>) =>
         SVC_KEY_PEPPER: fresh.keyPepper,
         SVC_PUBLIC_URL: "http://svc.test",
         SVC_RUNNERS: "1",
+        ...patientConnectEnv,
         ...env
       })
       return Layer.mergeAll(
         OpenSockets.layer,
         Layer.succeed(Settings, config),
+        Layer.succeed(ConnectTimeout, config.connectTimeout),
         Layer.effect(ProvidedSecrets, resolveSecrets(config, { create: true }))
       )
     })

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { inject } from "vitest"
 import type { FaultPoint } from "../../src/actors/ports/Faults.js"
 import { api } from "./api.js"
+import { patientConnectEnv } from "./connectTimeout.js"
 import { hear, unannouncedLines } from "./LogExpectations.js"
 import { splitLines } from "../../src/runtime/process/Lines.js"
 import { isTrouble } from "./LogLines.js"
@@ -70,6 +71,7 @@ export const startService = (options: ServiceOptions): Service => {
       SVC_DATA_DIR: options.dataDir,
       // Each runner costs a start a quarter of a second. Tests about several set their number.
       SVC_RUNNERS: "1",
+      ...patientConnectEnv,
       SVC_TEST_KILL: options.kill,
       SVC_TEST_HANG: options.hang,
       SVC_TEST_ENCODED: encodes ? "1" : "0",

@@ -8,6 +8,7 @@ import { Client } from "pg"
 import { migrations } from "../../migrations/index.js"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { connect } from "../../src/runtime/postgres/database/Pools.js"
+import { withPatientConnect } from "./connectTimeout.js"
 
 interface Table {
   readonly name: string
@@ -87,7 +88,7 @@ export const makeEarlier = (dataDir: string, lastMigration: number, inEarlierFor
   Effect.runPromise(
     Effect.scoped(
       Effect.gen(function* () {
-        const server = yield* startEmbedded({ dataDir, durable: false })
+        const server = yield* withPatientConnect(startEmbedded({ dataDir, durable: false }))
         const admin = (use: (client: Client) => Promise<unknown>) =>
           Effect.promise(() => inside(at(server.admin, "postgres"), use))
         yield* admin((client) => client.query("CREATE DATABASE svc_earlier OWNER svc_owner TEMPLATE template0"))

@@ -8,6 +8,7 @@ import type { TestProject } from "vitest/node"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { migrate } from "../../src/runtime/postgres/database/Migrations.js"
 import { forEachRole } from "../../src/runtime/postgres/database/Roles.js"
+import { withPatientConnect } from "./connectTimeout.js"
 import { endDeadRuns, endRun, makeRunDirectory, programDir } from "./TestRun.js"
 
 export interface SharedPostgres {
@@ -48,7 +49,7 @@ export const setup = async (project: TestProject) => {
     })
     yield* migrate(postgres.urls.owner)
     return postgres
-  }).pipe(Logger.withMinimumLogLevel(LogLevel.Warning), Scope.extend(scope), Effect.runPromise)
+  }).pipe(withPatientConnect, Logger.withMinimumLogLevel(LogLevel.Warning), Scope.extend(scope), Effect.runPromise)
   project.provide("runDirectory", directory)
   project.provide("dataDirectory", mayHoldData(dataDir) ? dataDir : directory)
   project.provide("isIsolated", project.config.poolOptions?.forks?.isolate ?? true)

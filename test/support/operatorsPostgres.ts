@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { Client } from "pg"
 import { startEmbedded } from "../../src/runtime/embedded/EmbeddedServer.js"
 import { makeDataDirectory } from "./Service.js"
+import { withPatientConnect } from "./connectTimeout.js"
 
 export const operatorsPostgres = () => {
   const { dataDir, directory, remove } = makeDataDirectory()
@@ -12,7 +13,9 @@ export const operatorsPostgres = () => {
     /** Starts the server, which runs until the scope closes. */
     start: async (scope: Scope.Scope) => {
       fs.chmodSync(directory, 0o755)
-      const server = await Effect.runPromise(startEmbedded({ dataDir, durable: false }).pipe(Scope.extend(scope)))
+      const server = await Effect.runPromise(
+        startEmbedded({ dataDir, durable: false }).pipe(withPatientConnect, Scope.extend(scope))
+      )
       const client = new Client({ connectionString: Redacted.value(server.admin) })
       await client.connect()
       await client.query("DROP DATABASE svc")

@@ -2,7 +2,7 @@
  * Writes everything of an embedded installation to one file: the database, and the keys that its secrets are sealed
  * with. Works beside a running service, or with a server that it starts.
  */
-import { Effect, Redacted } from "effect"
+import { Duration, Effect, Redacted } from "effect"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { Readable } from "node:stream"
@@ -11,6 +11,7 @@ import { createGzip } from "node:zlib"
 import { Client } from "pg"
 import { secretFiles } from "../vault/InstallationSecrets.js"
 import { clusterDirectory, reachEmbedded } from "../embedded/EmbeddedServer.js"
+import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { end, entry, fileEntry } from "./Tar.js"
 
@@ -30,12 +31,13 @@ export const backup = Effect.fn("Backup.write")(function* (dataDir: string, file
     Effect.sync(() => `${path.resolve(file)}.${process.pid}`),
     (draft) => Effect.sync(() => fs.rmSync(draft, { force: true }))
   )
+  const timeout = yield* ConnectTimeout
   const session = yield* Effect.acquireRelease(
     Effect.promise(async () => {
       const client = new Client({
         connectionString: Redacted.value(admin),
         application_name: "svc backup",
-        connectionTimeoutMillis: 5_000
+        connectionTimeoutMillis: Duration.toMillis(timeout)
       })
       client.on("error", () => {})
       await client.connect()

@@ -2,8 +2,9 @@
 import { Command, Options, ValidationError } from "@effect/cli"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { Effect, Layer, Logger, LogLevel, Option } from "effect"
+import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
 import { didYouMean } from "../../domain/ClosestName.js"
-import { readLogFormat, Settings } from "../configuration/Config.js"
+import { readConnectTimeout, readLogFormat, Settings } from "../configuration/Config.js"
 import { misuseCode, OperatorError } from "../process/OperatorError.js"
 import * as Logging from "../telemetry/Logging.js"
 import { backupCommand, restoreCommand } from "./Backup.js"
@@ -168,6 +169,7 @@ export const cli = (argv: ReadonlyArray<string>): Effect.Effect<void, OperatorEr
   const unknown = command.startsWith("-") ? undefined : unknownOption([command, ...words])
   if (unknown !== undefined) return unknownOptionRefusal(command, unknown)
   return Command.run(svc, { name: "svc", version: "0.1.0" })(argv.length > 2 ? argv : [...argv, "--help"]).pipe(
+    Effect.provideServiceEffect(ConnectTimeout, readConnectTimeout),
     Effect.provide(command === "start" ? NodeContext.layer : Layer.merge(NodeContext.layer, logging)),
     Effect.catchIf(
       ValidationError.isValidationError,

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { parseEnv } from "node:util"
 import type { PlanName } from "../../domain/organisation/Plan.js"
 import type { NodeRole } from "../../domain/run/ClusterView.js"
+import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
 import { type DatabaseUrls, forEachRole, urlsOfLogin } from "../postgres/database/Roles.js"
 import { closestName } from "../../domain/ClosestName.js"
 import { oidcOf, oidcProblems } from "./OidcSettings.js"
@@ -63,6 +64,12 @@ export const readLogFormat = Effect.fnUntraced(function* (env: Readonly<Record<s
   const found = yield* Effect.either(Effect.withConfigProvider(settingTable.logFormat.config, provider))
   return Either.getOrElse(found, () => defaultLogFormat())
 })
+
+/** The longest wait for a connection to Postgres, for commands; a wrong value counts as not set. */
+export const readConnectTimeout = Effect.suspend(() => {
+  const provider = ConfigProvider.fromMap(new Map(Object.entries(environment())))
+  return Effect.withConfigProvider(settingTable.connectTimeout.config, provider)
+}).pipe(Effect.orElse(() => ConnectTimeout))
 
 /**
  * Reads the configuration. Fails with one error that lists everything that is wrong or missing; warns of unknown
@@ -154,6 +161,7 @@ const variables = Config.all({
   auditUrl: settingTable.auditUrl.config,
   appConnections: settingTable.appConnections.config,
   writerConnections: settingTable.writerConnections.config,
+  connectTimeout: settingTable.connectTimeout.config,
   masterKeys: settingTable.masterKeys.config,
   keyPepper: settingTable.keyPepper.config,
   keysDir: settingTable.keysDir.config,

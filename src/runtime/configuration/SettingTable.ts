@@ -51,6 +51,13 @@ const nodeAddress: Parse<{ readonly host: string; readonly port: number }> = (te
     : Either.right({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
 }
 
+const connectTimeouts: Parse<Duration.Duration> = (text) =>
+  Either.filterOrLeft(
+    durationText(text),
+    Duration.between({ minimum: Duration.seconds(1), maximum: Duration.minutes(2) }),
+    () => "a duration from 1s to 2m"
+  )
+
 const logLevels = {
   trace: LogLevel.Trace,
   debug: LogLevel.Debug,
@@ -213,6 +220,16 @@ export const settingTable = {
     },
     integerText(4, 500),
     10
+  ),
+  connectTimeout: setting(
+    {
+      name: "SVC_DB_CONNECT_TIMEOUT",
+      meaning:
+        "How long svc waits for a connection to Postgres, a free one or a new one, before what needs it fails. Longer where Postgres is often busy."
+    },
+    connectTimeouts,
+    Duration.seconds(5),
+    "5s"
   ),
   masterKeys: secretSetting(
     {

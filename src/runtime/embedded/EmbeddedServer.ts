@@ -5,7 +5,7 @@
  * The process with the session lock owns the server: it stops it at the end and restarts it if it dies. A server that a
  * killed service left running is adopted; one whose owner lives refuses a second owner.
  */
-import { Cause, Effect, Option, Redacted, Schedule } from "effect"
+import { Cause, Duration, Effect, Option, Redacted, Schedule } from "effect"
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -24,6 +24,7 @@ import {
   untilReady
 } from "./Postmaster.js"
 import { DatabaseTrouble } from "../../actors/ports/DatabaseTrouble.js"
+import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
 import { type DatabaseUrls, ensureRoles, hasRoles, urlsOf } from "../postgres/database/Roles.js"
 import { postgresUser } from "./SystemUser.js"
 
@@ -122,16 +123,19 @@ const prepare = Effect.fn("Embedded.prepare")(function* (options: EmbeddedOption
 
 const own = (launch: Launch, cluster: Cluster) =>
   attempt(launch, cluster).pipe(
-    Effect.retry({
-      while: (failure) => failure._tag === "Contended",
-      schedule: Schedule.spaced("100 millis").pipe(Schedule.upTo("20 seconds"))
-    }),
+    Effect.retry(whileContended),
     Effect.catchTag(
       "Contended",
       ({ message }) =>
         new OperatorError({ message: `Postgres could not be taken over: ${message}. Its log is ${launch.log}.` })
     )
   )
+
+/** Who still has the data directory, such as a session of a server that was killed, soon ends. */
+const whileContended = {
+  while: (failure: Contended | OperatorError) => failure._tag === "Contended",
+  schedule: Schedule.spaced("100 millis").pipe(Schedule.upTo("20 seconds"))
+}
 
 const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
   const found = yield* untilReady(cluster.data)
@@ -153,13 +157,14 @@ const attempt = Effect.fnUntraced(function* (launch: Launch, cluster: Cluster) {
   return yield* Option.isSome(found) ? enter : Effect.onInterrupt(enter, () => stop(server.pid))
 })
 
-const lock = (server: Postmaster, launch: Launch, cluster: Cluster) =>
-  Effect.tryPromise({
+const lock = Effect.fnUntraced(function* (server: Postmaster, launch: Launch, cluster: Cluster) {
+  const timeout = yield* ConnectTimeout
+  const outcome = yield* Effect.tryPromise({
     try: async () => {
       const session = new Client({
         connectionString: Redacted.value(adminUrl(server, cluster)),
         application_name: `${sessionName}${process.pid}`,
-        connectionTimeoutMillis: 5_000,
+        connectionTimeoutMillis: Duration.toMillis(timeout),
         keepAlive: true
       })
       session.on("error", () => lost.add(session))
@@ -182,7 +187,9 @@ const lock = (server: Postmaster, launch: Launch, cluster: Cluster) =>
       })
     },
     catch: (cause) => new Contended({ message: reasonOf(cause) })
-  }).pipe(Effect.flatMap((outcome) => (outcome instanceof OperatorError ? outcome : Effect.succeed(outcome))))
+  })
+  return outcome instanceof OperatorError ? yield* outcome : outcome
+})
 
 /** Sessions that were lost. */
 const lost = new WeakSet<Client>()
@@ -198,14 +205,19 @@ const supervise = (held: Held, launch: Launch, cluster: Cluster, noteLog: (text:
   Effect.gen(function* () {
     if (!lost.has(held.session) && isProcessAlive(held.server.pid)) return
     yield* Effect.annotateLogs(Effect.logError("postgres.ended"), { pid: held.server.pid })
-    const found = yield* untilReady(cluster.data)
-    held.server = Option.isSome(found) ? found.value : yield* startPostmaster(launch, held.server.port)
-    held.session = yield* lock(held.server, launch, cluster)
+    yield* Effect.retry(retake(held, launch, cluster), whileContended)
   }).pipe(
     Effect.tapError(({ message }) => Effect.sync(() => noteLog(message))),
     Effect.catchAll((failure) => Effect.logError("postgres.not_restarted", Cause.fail(failure))),
     Effect.repeat(Schedule.spaced("1 second"))
   )
+
+/** Takes the server that runs, or starts one on the same port. */
+const retake = Effect.fnUntraced(function* (held: Held, launch: Launch, cluster: Cluster) {
+  const found = yield* untilReady(cluster.data)
+  held.server = Option.isSome(found) ? found.value : yield* startPostmaster(launch, held.server.port)
+  held.session = yield* lock(held.server, launch, cluster)
+})
 
 // --- The session's events ---
 

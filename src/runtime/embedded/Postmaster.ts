@@ -46,19 +46,20 @@ export interface Launch {
  */
 export const startPostmaster = Effect.fn("Postmaster.start")(function* (launch: Launch, givenPort?: number) {
   const port = givenPort ?? (yield* freePort)
+  const logStart = fs.statSync(launch.log, { throwIfNoEntry: false })?.size ?? 0
   const child = yield* Effect.try({
     try: () => spawnServer(launch, port),
     catch: (cause) => new OperatorError({ message: `Postgres could not be started: ${reasonOf(cause)}.` })
   })
   const pid = child.pid
-  if (pid === undefined) return yield* failure(launch.log)
+  if (pid === undefined) return yield* failure(launch.log, logStart, pid)
   const ready = Effect.gen(function* () {
     while (child.exitCode === null && child.signalCode === null) {
       const found = read(launch.data)
       if (Option.isSome(found) && found.value.pid === pid && found.value.status === "ready") return found.value
       yield* Effect.sleep(pollInterval)
     }
-    return yield* failure(launch.log)
+    return yield* failure(launch.log, logStart, pid)
   })
   return yield* Effect.onInterrupt(ready, () => stop(pid))
 })
@@ -191,9 +192,24 @@ const limited = (command: readonly [string, ...ReadonlyArray<string>]): readonly
 const shell = "/bin/sh"
 const backendBytes = 1024 * 1024 * 1024
 
-const failure = (log: string) =>
+/**
+ * The lines that a server process has written since its start. The sessions of a server that was killed write to the same log
+ * until they end; every line of a process begins with its time and its id.
+ */
+const linesOf = (log: string, logStart: number, pid: number | undefined): ReadonlyArray<string> => {
+  const bytes = fs.readFileSync(log)
+  return bytes
+    .subarray(bytes.length < logStart ? 0 : logStart)
+    .toString()
+    .trim()
+    .split("\n")
+    .filter((line) => [undefined, String(pid)].includes(/^\S+ \S+ \S+ \[(\d+)\] /.exec(line)?.[1]))
+    .slice(-30)
+}
+
+const failure = (log: string, logStart: number, pid: number | undefined) =>
   Effect.suspend((): Effect.Effect<never, Contended | OperatorError> => {
-    const lines = fs.readFileSync(log, "utf8").trim().split("\n").slice(-30)
+    const lines = linesOf(log, logStart, pid)
     const reason = lines.findLast((line) => /FATAL|PANIC|could not/.test(line)) ?? lines.at(-1) ?? "it said nothing"
     const plain = reason.replace(/^.*?(FATAL|PANIC|LOG|WARNING):\s*/, "")
     return /lock file|already in use|still in use|could not (bind|create any TCP)/.test(lines.slice(-4).join("\n"))

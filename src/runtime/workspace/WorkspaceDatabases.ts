@@ -3,7 +3,7 @@
  * its first use, a copy with a login. Databases that are empty and idle are dropped. Several processes may do this at
  * once.
  */
-import { Redacted } from "effect"
+import { Duration, Redacted } from "effect"
 import { type Client, type ClientConfig, Pool } from "pg"
 import { limitAnswers } from "../postgres/database/AnswerLimit.js"
 import type { OpenSockets } from "../postgres/database/OpenSockets.js"
@@ -15,6 +15,8 @@ export interface WorkspaceDatabasesOptions {
   readonly admin: Redacted.Redacted
   /** The names and passwords of the logins are derived from it. */
   readonly pepper: Redacted.Redacted
+  /** The longest wait for a login. */
+  readonly connectTimeout: Duration.Duration
   /** Makes the sockets of all connections. */
   readonly sockets?: OpenSockets["Type"] | undefined
 }
@@ -37,15 +39,18 @@ export interface WorkspaceDatabases {
   readonly close: () => Promise<void>
 }
 
-const connectMillis = 5_000
 const makersAtOnce = 2
 /** Databases that one sweep checks. */
 const sweepBatch = 20
 
 /** How to connect to a database as the administrator, or with its own login. */
-const makeLogins = (base: URL, names: DatabaseNames, sockets: OpenSockets["Type"] | undefined) => {
+const makeLogins = (
+  base: URL,
+  names: DatabaseNames,
+  { connectTimeout, sockets }: Pick<WorkspaceDatabasesOptions, "connectTimeout" | "sockets">
+) => {
   const reach = {
-    connectionTimeoutMillis: connectMillis,
+    connectionTimeoutMillis: Duration.toMillis(connectTimeout),
     ...(sockets === undefined ? {} : { stream: sockets.open })
   }
   const adminTo = (database: string): ClientConfig => {
@@ -81,13 +86,14 @@ const makeLanes = (make: (spaceId: string) => Promise<void>) => {
 /** Builds the walls and tests them. Fails if they do not isolate: then no workspace may have a login here. */
 export const openWorkspaceDatabases = async ({
   admin,
+  connectTimeout,
   pepper,
   sockets
 }: WorkspaceDatabasesOptions): Promise<WorkspaceDatabases> => {
   const base = new URL(Redacted.value(admin))
   const control = base.pathname.slice(1)
   const names = databaseNamesOf(control, pepper)
-  const { adminTo, loginTo } = makeLogins(base, names, sockets)
+  const { adminTo, loginTo } = makeLogins(base, names, { connectTimeout, sockets })
 
   await ensureControl(adminTo("postgres"), adminTo(control), control)
   const keeper = new Pool({ ...adminTo(control), max: 2, idleTimeoutMillis: 10_000, allowExitOnIdle: true })

@@ -10,6 +10,7 @@ import { type Json, findUnstorable, unstorableMessage } from "../../domain/Json.
 import { workspaceDb } from "../../domain/Limits.js"
 import { allowedCommands, sqlCommand } from "../../domain/SqlCommand.js"
 import { dbRefusal, dbOff } from "./Refusals.js"
+import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
 import { OpenSockets } from "../postgres/database/OpenSockets.js"
 import { makeWorkspaceDatabaseServer, type WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
 import { makeTransactions } from "./Transactions.js"
@@ -34,7 +35,12 @@ export const layer = (options: WorkspaceDbOptions) =>
     Effect.gen(function* () {
       if (Option.isNone(options.admin)) return off("set SVC_WS_DATABASE_URL to an administrator's login")
       const sockets = Option.getOrUndefined(yield* Effect.serviceOption(OpenSockets))
-      const server = makeWorkspaceDatabaseServer({ admin: options.admin.value, pepper: options.pepper, sockets })
+      const server = makeWorkspaceDatabaseServer({
+        admin: options.admin.value,
+        pepper: options.pepper,
+        connectTimeout: yield* ConnectTimeout,
+        sockets
+      })
       yield* Effect.addFinalizer(() => Effect.promise(server.close))
       const runtime = yield* Effect.runtime()
       const { db, dropEmpty, stop } = make(

@@ -10,6 +10,7 @@ import { announce } from "../../support/LogExpectations.js"
 import { assertWithin, paced } from "../../support/pace.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
+import { promptConnectEnv } from "../../support/connectTimeout.js"
 
 /** How long a node counts on its seat. */
 const heldMillis = 3_000
@@ -37,7 +38,7 @@ const throughProxy = (env: Readonly<Record<string, string>>): Readonly<Record<st
 
 beforeAll(async () => {
   provider = await startProvider()
-  cluster = await makeCluster()
+  cluster = await makeCluster(promptConnectEnv)
   const { port } = new URL(cluster.env["SVC_DATABASE_URL_OWNER"] ?? "")
   proxy = await startPathProxy(Number(port))
   const first = await cluster.start()

@@ -17,6 +17,7 @@ import {
   startService
 } from "../../support/Service.js"
 import { commandLineOf, descendantOf, killProcess, nodeOf, nodesOf } from "../../support/supervised.js"
+import { promptConnectEnv } from "../../support/connectTimeout.js"
 
 const place = makeDataDirectory()
 let service: Service
@@ -25,7 +26,7 @@ let echo: string
 let later: string
 
 const start = async () => {
-  service = startService({ dataDir: place.dataDir, command: ["start", "--nodes", "2"] })
+  service = startService({ dataDir: place.dataDir, env: promptConnectEnv, command: ["start", "--nodes", "2"] })
   await service.ready
   client = api(place.dataDir)
 }

@@ -13,6 +13,7 @@ import { assertWithin } from "../../support/pace.js"
 import { type Direction, type PathProxy, startPathProxy } from "../../support/pathProxy.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 import { makeWebhook } from "../../support/webhooks.js"
+import { promptConnectEnv } from "../../support/connectTimeout.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** Until a request is answered, whatever it is and on any machine: its sender waits no longer. */
@@ -62,7 +63,7 @@ const connect = (node: ClusterNode, label: string, headers: Readonly<Record<stri
 beforeAll(async () => {
   calls = await startProvider()
   accounts = await startOAuthProvider()
-  cluster = await makeCluster()
+  cluster = await makeCluster(promptConnectEnv)
   const [first, ...reached] = await Promise.all([
     cluster.start({ env: { SVC_ROLE: "api" } }),
     startReached(),

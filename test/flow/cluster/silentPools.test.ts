@@ -7,13 +7,14 @@ import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { assertWithin } from "../../support/pace.js"
 import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
+import { promptConnectEnv } from "../../support/connectTimeout.js"
 
 let cluster: TestCluster
 let proxy: PathProxy
 let node: ClusterNode
 
 beforeAll(async () => {
-  cluster = await makeCluster()
+  cluster = await makeCluster(promptConnectEnv)
   proxy = await startPathProxy(Number(new URL(cluster.env["SVC_DATABASE_URL_OWNER"] ?? "").port))
   await cluster.start({ env: { SVC_ROLE: "runner" } })
   const through = Object.entries(cluster.env).flatMap(([name, value]) => {

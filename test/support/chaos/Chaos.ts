@@ -35,6 +35,7 @@ import { makeRpcLoad } from "./RpcLoad.js"
 import { tellIdleSessions } from "./Sessions.js"
 import { judgeRuns } from "./RunVerdict.js"
 import { makeTrial, type Trial } from "./Trial.js"
+import { promptConnectEnv } from "../connectTimeout.js"
 
 interface ChaosOptions {
   readonly seed: number
@@ -92,7 +93,7 @@ export const runChaos = async ({
   const farm = await startFarm(randomOf(seed))
   const ledger = makeLedger(trial)
   const [postgres, next] = await Promise.all([startOwnPostgres(), buildNext()])
-  const cluster = await makeCluster({}, postgres.database)
+  const cluster = await makeCluster(promptConnectEnv, postgres.database)
   const place = makeDataDirectory()
   const closing: Array<() => Promise<void>> = []
   const balancer = await balanceConnections(port, () =>

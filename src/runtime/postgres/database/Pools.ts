@@ -8,6 +8,7 @@ import { DatabaseTrouble, type TroubleRegistry } from "../../../actors/ports/Dat
 import { sessionName } from "../../process/ProcessName.js"
 import { failOnConnectionLoss } from "./ConnectionLoss.js"
 import { limitAnswers } from "./AnswerLimit.js"
+import { ConnectTimeout } from "./ConnectTimeout.js"
 import { OpenSockets } from "./OpenSockets.js"
 import { QueuedPool } from "./QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
@@ -37,10 +38,11 @@ export interface PoolOptions {
  */
 export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redacted, options: PoolOptions) {
   const sockets = Option.getOrUndefined(yield* Effect.serviceOption(OpenSockets))
+  const timeout = yield* ConnectTimeout
   const acquire = Effect.acquireRelease(
     Effect.tryPromise({
       try: async () => {
-        const pool = makePool(url, options, sockets)
+        const pool = makePool(url, options, timeout, sockets)
         const first = await pool.connect()
         first.release()
         return pool
@@ -96,7 +98,12 @@ const bothPools = (urls: DatabaseUrls, sizes: PoolSizes, trouble: TroubleRegistr
  */
 const idleInTransaction = Duration.seconds(10)
 
-const makePool = (url: Redacted.Redacted, options: PoolOptions, sockets: OpenSockets["Type"] | undefined) => {
+const makePool = (
+  url: Redacted.Redacted,
+  options: PoolOptions,
+  timeout: Duration.Duration,
+  sockets: OpenSockets["Type"] | undefined
+) => {
   const { trouble } = options
   const settings = {
     connectionString: withServerSettings(Redacted.value(url)),
@@ -104,7 +111,7 @@ const makePool = (url: Redacted.Redacted, options: PoolOptions, sockets: OpenSoc
     // The first request after an idle time waits for no login.
     min: 1,
     application_name: options.applicationName,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: Duration.toMillis(timeout),
     // Each connection is a process of 4 to 7 MB; a new one takes 5 ms.
     idleTimeoutMillis: 5_000,
     keepAlive: true,

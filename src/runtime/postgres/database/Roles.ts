@@ -2,9 +2,10 @@
  * The four Postgres roles of the service. Each has only the privileges that its work needs; with row-level security and
  * the grants of the migrations they are the second layer of tenant isolation. Specification: Tenant isolation.
  */
-import { Effect, Redacted } from "effect"
+import { Duration, Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
 import { reasonOf, OperatorError } from "../../process/OperatorError.js"
+import { ConnectTimeout } from "./ConnectTimeout.js"
 import { explainUnreachable, UnreachableDatabase } from "./UnreachableDatabase.js"
 
 /** The login of each role. */
@@ -94,9 +95,10 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
   passwords: RolePasswords,
   database = "svc"
 ) {
+  const timeout = yield* ConnectTimeout
   return yield* Effect.tryPromise({
     try: async () => {
-      const created = await withAdmin(admin, undefined, async (client) => {
+      const created = await withAdmin(admin, undefined, timeout, async (client) => {
         const present = await client.query<{ readonly rolname: string }>(
           "SELECT rolname FROM pg_roles WHERE rolname = ANY($1)",
           [Object.values(roleNames)]
@@ -114,7 +116,7 @@ export const ensureRoles = Effect.fn("Roles.ensure")(function* (
         }
         return Object.values(roleNames).filter((name) => !present.rows.some((row) => row.rolname === name))
       })
-      await withAdmin(admin, database, async (client) => {
+      await withAdmin(admin, database, timeout, async (client) => {
         for (const statement of databaseStatements(database)) await client.query(statement)
       })
       return created
@@ -144,6 +146,7 @@ export const hasRoles = async (session: Client, database = "svc"): Promise<boole
 const withAdmin = async <A>(
   admin: Redacted.Redacted,
   database: string | undefined,
+  timeout: Duration.Duration,
   use: (client: Client) => Promise<A>
 ): Promise<A> => {
   const url = new URL(Redacted.value(admin))
@@ -151,7 +154,7 @@ const withAdmin = async <A>(
   const client = new Client({
     connectionString: url.href,
     application_name: "svc roles",
-    connectionTimeoutMillis: 5_000
+    connectionTimeoutMillis: Duration.toMillis(timeout)
   })
   // A lost connection fails the statement.
   client.on("error", () => undefined)

@@ -1,4 +1,5 @@
 /** Writes one batch of changes in one statement; resends it when its connection is lost, halves it when it is rejected. */
+import { Duration } from "effect"
 import { Client, DatabaseError } from "pg"
 import { ChangeRefused } from "../../../actors/ports/run/Journal.js"
 import { sessionName } from "../../process/ProcessName.js"
@@ -18,6 +19,8 @@ export const pause = (millis: number) => new Promise<void>((resolve) => setTimeo
 
 export interface FlushOptions {
   readonly connectionString: string
+  /** The longest wait for a login. */
+  readonly connectTimeout: Duration.Duration
   /** Makes the sockets of its connections. */
   readonly sockets?: OpenSockets["Type"] | undefined
   /** Called after each commit. */
@@ -115,14 +118,15 @@ export const planSettings = "SET enable_seqscan = off; SET plan_cache_mode = for
 
 export const connect = async ({
   connectionString,
+  connectTimeout,
   sockets
-}: Pick<FlushOptions, "connectionString" | "sockets">): Promise<Client> => {
+}: Pick<FlushOptions, "connectionString" | "connectTimeout" | "sockets">): Promise<Client> => {
   const client = new Client({
     connectionString,
     application_name: sessionName("svc journal"),
     ...(sockets === undefined ? {} : { stream: sockets.open }),
     keepAlive: true,
-    connectionTimeoutMillis: 5_000
+    connectionTimeoutMillis: Duration.toMillis(connectTimeout)
   })
   // The next flush finds out that a connection was lost.
   client.on("error", () => undefined)

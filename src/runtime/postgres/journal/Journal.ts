@@ -14,6 +14,7 @@ import { DatabaseTrouble } from "../../../actors/ports/DatabaseTrouble.js"
 import type { EventPriority } from "../../../domain/event/Event.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { Wakeups } from "../../../actors/ports/run/Wakeups.js"
+import { ConnectTimeout } from "../database/ConnectTimeout.js"
 import { OpenSockets } from "../database/OpenSockets.js"
 import { WriterSql } from "../database/Pools.js"
 import { countersOf, openCountersSql } from "../quota/QuotaDecision.js"
@@ -72,6 +73,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
       const wakeups = yield* Wakeups
       const trouble = yield* Effect.serviceOption(DatabaseTrouble)
       const sockets = Option.getOrUndefined(yield* Effect.serviceOption(OpenSockets))
+      const connectTimeout = yield* ConnectTimeout
 
       const clock = yield* Effect.clock
       const report = (yield* BackgroundTasks).register("runs.commit", { isOfShards: true })
@@ -86,6 +88,7 @@ export const layer = (options: { readonly capacity: number; readonly writer: Red
         Effect.sync(() =>
           makeWriter({
             connectionString: Redacted.value(options.writer),
+            connectTimeout,
             sockets,
             capacity: options.capacity,
             onCommit: committed,

@@ -3,6 +3,7 @@
  * more, it begins only when a few turns of the event loop have brought no further change. Under load batches grow; a single
  * change after a single one waits for nothing.
  */
+import type { Duration } from "effect"
 import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
@@ -12,6 +13,8 @@ import { connect, makeFlush, pause } from "./Flush.js"
 
 export interface WriterOptions {
   readonly connectionString: string
+  /** The longest wait for a login. */
+  readonly connectTimeout: Duration.Duration
   /** Makes the sockets of its connections. */
   readonly sockets?: OpenSockets["Type"] | undefined
   /** Changes that may be queued; further ones fail with `JournalUnavailable`. */
