@@ -37,7 +37,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exi
 const failed = []
 for (let round = 1; round <= times; round++) {
   const started = performance.now()
-  const { status } = spawnSync(process.execPath, ["scripts/test.mjs", ...files], { stdio: "inherit" })
+  const { status } = spawnSync(process.execPath, ["scripts/test.mjs", "--no-rerun", ...files], { stdio: "inherit" })
   if (status !== 0) failed.push(round)
   console.log(
     `round ${round} of ${times}: ${status === 0 ? "passed" : "failed"}, ${Math.round((performance.now() - started) / 1000)} s`

@@ -23,6 +23,7 @@ const checks = [
   ["unused", "knip", "--no-progress"],
   // An export that only tests use carries the tag @internal.
   ["production", "knip", "--production", "--no-progress"],
+  ["unsteady", process.execPath, "scripts/unsteady.mjs"],
   ["generated", process.execPath, "scripts/generate.mjs", "--check"],
   [
     "documents",

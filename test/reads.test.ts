@@ -10,7 +10,7 @@ const reason = /\bnot decoded, (?:since|for the same reason)/i
 /** Files that need the library's own client, which gives rows any type. */
 const ownClients = [
   "src/runtime/postgres/database/Pools.ts", // makes the clients of the pools
-  "src/runtime/postgres/database/ConnectionLoss.ts", // mends their transactions
+  "src/runtime/postgres/database/pool/ConnectionLoss.ts", // mends their transactions
   "src/runtime/postgres/database/Sql.ts", // takes the types from them away
   "src/runtime/postgres/database/Migrations.ts", // runs the migrations, which use it
   "src/runtime/postgres/database/OutsideTransaction.ts" // leaves the caller's transaction

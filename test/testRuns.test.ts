@@ -9,8 +9,22 @@ interface FileReport {
   readonly file: string
   readonly seconds: number
   readonly passed: number
-  readonly failures: ReadonlyArray<{ readonly test: string; readonly error: string }>
+  readonly failures: ReadonlyArray<{
+    readonly test: string
+    readonly error: string
+    readonly isBroken?: boolean
+    readonly isWait?: boolean
+  }>
   readonly isEnd?: boolean
+  readonly listed?: ReadonlyArray<{ readonly project: string; readonly file: string }>
+}
+const { withTimes } = (await import(path.resolve("scripts/test/Times.mjs"))) as {
+  readonly withTimes: (
+    recorded: Recorded,
+    times: Recorded["files"],
+    calibration: number,
+    exists: (file: string) => boolean
+  ) => Recorded
 }
 interface Recorded {
   readonly calibration: number
@@ -45,9 +59,21 @@ const files = {
       await new Promise((resolve) => setTimeout(resolve, 50))
     })`
 }
+/** Files whose failures differ in what they say of the service. */
+const kinds = {
+  "kinds.test.ts": `import { test } from "vitest"
+    test("wrong", () => { throw new Error("1 is not 2") })
+    test("broken", () => { throw new Error("an outer error", { cause: new Error("BROKEN PROMISE: lost") }) })
+    test("one of several", () => { throw new AggregateError([new Error("a"), new Error("BROKEN PROMISE: doubled")], "all") })
+    test("late", () => { throw new Error("not within 30000 ms: {}") })
+    test("limit", () => new Promise(() => {}), 20)
+    test("lost", () => fetch("http://127.0.0.1:1/"))`,
+  "dies.test.ts": `import { test } from "vitest"
+    test("dies", () => { process.kill(process.pid, "SIGKILL"); for (;;); })`
+}
 
 /** Runs these files by vitest with the reporter of `npm test`. */
-const reportOf = (): ReadonlyArray<FileReport> => {
+const reportOf = (files: Readonly<Record<string, string>>): ReadonlyArray<FileReport> => {
   fs.mkdirSync(".tmp", { recursive: true })
   // Inside the repository, whose packages the files import.
   const directory = fs.mkdtempSync(path.resolve(".tmp/runs-"))
@@ -72,7 +98,7 @@ const reportOf = (): ReadonlyArray<FileReport> => {
 
 describe("The end of a run of tests", () => {
   it("names each failed test, its file, and its error in one line", () => {
-    const report = reportOf()
+    const report = reportOf(files)
     const lines = summary.failures(report).toSorted()
     assert.lengthOf(lines, 4, lines.join("\n"))
     assert.strictEqual(lines[0], "FAILED (no file) > (outside a test): too late")
@@ -84,6 +110,25 @@ describe("The end of a run of tests", () => {
       Object.keys(files)
     )
     assert.isTrue(report.at(-1)?.isEnd)
+  }, 60_000)
+
+  it("tells broken promises and waits that ended from other failures, and which files were to run", () => {
+    const report = reportOf(kinds)
+    const found = report.find(({ file }) => file === "kinds.test.ts")
+    assert.deepStrictEqual(
+      found?.failures.map(({ isBroken = false, isWait = false, test }) => [test, isBroken, isWait]),
+      [
+        ["wrong", false, false],
+        ["broken", true, false],
+        ["one of several", true, false],
+        ["late", false, true],
+        ["limit", false, true],
+        ["lost", false, true]
+      ]
+    )
+    assert.sameMembers(report[0]?.listed?.map(({ file }) => file) ?? [], Object.keys(kinds))
+    assert.isUndefined(report.find(({ file }) => file === "dies.test.ts"))
+    assert.isUndefined(report.at(-1)?.isEnd)
   }, 60_000)
 
   it("lists the slowest files", () => {
@@ -101,5 +146,13 @@ describe("The end of a run of tests", () => {
     assert.deepStrictEqual(grown(100), ["+15.0 s  much.test.ts (25.0 s)"])
     assert.deepStrictEqual(grown(50), grown(100))
     assert.deepStrictEqual(grown(200), [])
+  })
+
+  it("records the times of some files, as the machine of the others would have taken", () => {
+    const recorded = { calibration: 100, files: { "a.test.ts": 10, "gone.test.ts": 1 } }
+    const isThere = (file: string) => file !== "gone.test.ts"
+    const found = (calibration: number) => withTimes(recorded, { "b.test.ts": 8 }, calibration, isThere)
+    assert.deepStrictEqual(found(200), { calibration: 100, files: { "a.test.ts": 10, "b.test.ts": 4 } })
+    assert.deepStrictEqual(found(50), { calibration: 100, files: { "a.test.ts": 10, "b.test.ts": 8 } })
   })
 })

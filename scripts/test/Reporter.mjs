@@ -14,17 +14,51 @@ const oneLine = (error) =>
     .slice(0, 5)
     .join(" ⏎ ")
 
+/** All texts of an error, also of those that it wraps. */
+const textsOf = (error, depth = 0) =>
+  typeof error === "string"
+    ? [error]
+    : error === null || typeof error !== "object" || depth > 8
+      ? []
+      : [
+          ...[error.name, error.code, error.message, error.stack].filter((text) => typeof text === "string"),
+          ...textsOf(error.cause, depth + 1),
+          ...(Array.isArray(error.errors) ? error.errors.flatMap((one) => textsOf(one, depth + 1)) : [])
+        ]
+
+/** What `BrokenPromise` of test/support/promises.ts begins with. */
+const isBroken = (error) => textsOf(error).some((text) => text.includes("BROKEN PROMISE:"))
+
+/** The errors of a wait that ended, of a limit of a test, and of a lost connection. */
+const waits = [
+  /^not within \d+ ms/,
+  /^(?:Test|Hook) timed out in/,
+  /^it never came about/,
+  /\b(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|UND_ERR_\w+)\b/,
+  /fetch failed|socket hang up|other side closed|Connection terminated|timeout exceeded when trying to connect/
+]
+const isWait = (error) => textsOf(error).some((text) => waits.some((pattern) => pattern.test(text)))
+
+/** A failure as the report has it: `isBroken` and `isWait` decide whether its file runs again (`Reruns.mjs`). */
+const failureOf = (test, errors) => ({
+  test,
+  error: oneLine(errors[0]),
+  ...(errors.some(isBroken) ? { isBroken: true } : {}),
+  ...(errors.length > 0 && errors.every(isWait) ? { isWait: true } : {})
+})
+
 /** Every failed test, group of tests (its hooks), and the file itself if it could not be loaded. */
 const failuresOf = (module) => [
-  ...module.errors().map((error) => ({ test: "(the file)", error: oneLine(error) })),
+  ...module.errors().map((error) => failureOf("(the file)", [error])),
   ...[...module.children.allSuites()].flatMap((suite) =>
-    suite.errors().map((error) => ({ test: `${suite.fullName} (its hooks)`, error: oneLine(error) }))
+    suite.errors().map((error) => failureOf(`${suite.fullName} (its hooks)`, [error]))
   ),
-  ...[...module.children.allTests("failed")].map((test) => ({
+  ...[...module.children.allTests("failed")].map((test) => failureOf(test.fullName, test.result().errors ?? [])),
+  ...[...module.children.allTests("pending")].map((test) => ({
     test: test.fullName,
-    error: oneLine(test.result().errors?.[0])
-  })),
-  ...[...module.children.allTests("pending")].map((test) => ({ test: test.fullName, error: "it has no result" }))
+    error: "it has no result",
+    isWait: true
+  }))
 ]
 
 /**
@@ -41,6 +75,15 @@ const secondsOf = (module) => {
 export default class Reporter {
   #written = new Set()
   #write = (entry) => appendFileSync(process.env.SVC_TEST_REPORT, `${JSON.stringify(entry)}\n`)
+
+  /** The files that are to run: the end of the run tells by them which have no result. */
+  onTestRunStart(specifications) {
+    const listed = specifications.map(({ moduleId, project }) => ({
+      project: project.name,
+      file: relative(process.cwd(), moduleId)
+    }))
+    this.#write({ file: "(the list)", seconds: 0, passed: 0, failures: [], listed })
+  }
 
   onTestModuleEnd(module) {
     this.#written.add(module)

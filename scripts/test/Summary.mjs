@@ -42,6 +42,13 @@ export const grown = (times, calibration, recorded) => {
     )
 }
 
+/** The files that failed and passed when they ran again alone, with what failed before. */
+export const unsteadyLines = (unsteady) =>
+  unsteady.map(({ failures: found, file, project, round }) => {
+    const [{ error, test } = { test: "(the file)", error: "it had no result" }] = found
+    return `|${project}| ${file} > ${test}: ${error} (passed alone${round === 1 ? "" : ", the second and third time"})`
+  })
+
 /** Project, file, test and the error, for each failure. */
 export const failures = (report) =>
   report.flatMap(({ failures: found, file, project }) =>

@@ -14,7 +14,7 @@ import { assertWithin } from "../support/pace.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { canMount, moveToSmallDisk } from "../support/smallDisk.js"
-import { countRuns, drained, makeWebhook, sendWebhook } from "../support/webhooks.js"
+import { assertOneRun, countRuns, drained, makeWebhook, sendWebhook } from "../support/webhooks.js"
 
 const mebibytes = 256
 
@@ -84,6 +84,7 @@ const assertGoesOn = async (
   assert.strictEqual((await send()).status, 202)
   assert.notInclude(String((await client.call("GET", "/metrics")).body), "svc_database_refusing{")
   const { accepted, dead, unaccounted } = await drained(client)
+  await assertOneRun(client, acknowledged)
   assert.deepStrictEqual([accepted, dead, unaccounted], [acknowledged.size, 0, []])
   const runs = await countRuns(client, "completed")
   assert.deepStrictEqual(

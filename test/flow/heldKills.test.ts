@@ -4,7 +4,9 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
+import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { eventually } from "../support/eventually.js"
+import { counted, promised } from "../support/promises.js"
 import { definition } from "../support/calls.js"
 import { countRuns, drained, everyItem, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"
@@ -57,23 +59,31 @@ const heldOf = async (query: string): Promise<ReadonlyArray<string>> =>
 /** The ids among `events` that ran; fails if one ran twice. */
 const ranOf = async (events: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
   const runs = await countRuns(world.api())
-  assert.deepStrictEqual(
-    events.filter((id) => (runs.get(id) ?? 0) > 1),
-    []
-  )
+  const repeated = events.filter((id) => (runs.get(id) ?? 0) > 1)
+  promised("an event ran twice", () => assert.deepStrictEqual(repeated, []))
   return events.filter((id) => runs.has(id)).sort()
 }
+/** Events that are held or wait, and runs that are open. */
+const underWay = async (): Promise<number> => {
+  const { held, waiting } = await call("GET", "/events/reconciliation")
+  const open = [await call("GET", "/executions?status=pending"), await call("GET", "/executions?status=running")]
+  return held + waiting + open.flat().length
+}
 const awaitRuns = (events: ReadonlyArray<string>, count: number) =>
-  eventually(
-    () => ranOf(events),
-    (ran) => ran.length >= count,
-    patience
-  )
+  counted({
+    what: "an event that may run is lost",
+    ask: () => ranOf(events),
+    found: (ran) => ran.length >= count,
+    underWay,
+    millis: patience
+  })
 
 const assertReconciled = async () => {
   const { accepted, dead, duplicate, executed, held, ignored, unaccounted } = await drained(world.api(), patience)
-  assert.deepStrictEqual(unaccounted, [])
-  assert.strictEqual(accepted, executed + ignored + held + dead + duplicate)
+  promised("an accepted event is lost", () => {
+    assert.deepStrictEqual(unaccounted, [])
+    assert.strictEqual(accepted, executed + ignored + held + dead + duplicate)
+  })
 }
 
 describe("Over kills of the process", () => {
@@ -106,17 +116,21 @@ describe("Over kills of the process", () => {
         await world.crash()
       }
       await sending
-      assert.strictEqual(new Set(ids).size, arrivals)
+      promised("two acknowledged events are one", () => assert.strictEqual(new Set(ids).size, arrivals))
       await drained(world.api(), patience)
       const waiting = await heldOf(`trigger_id=${trigger}`)
-      assert.deepStrictEqual([(await ranOf(ids)).length, waiting.length], [quota, arrivals - quota])
+      const ran = await ranOf(ids)
+      promised("an event is lost, or more ran than the quota allows", () =>
+        assert.deepStrictEqual([ran.length, waiting.length], [quota, arrivals - quota])
+      )
 
       await call("PUT", `/customers/${customerId}`, { limits: { events_per_day: quota * 2 } })
       await awaitRuns(waiting, 1)
       await world.crash()
       await awaitRuns(waiting, quota)
       await drained(world.api(), patience)
-      assert.deepStrictEqual(await ranOf(waiting), waiting.slice(0, quota))
+      const released = await ranOf(waiting)
+      promised("the oldest events did not run first", () => assert.deepStrictEqual(released, waiting.slice(0, quota)))
 
       await call("PUT", `/customers/${customerId}`, { limits: {} })
       await awaitRuns(waiting, quota + 1)
@@ -161,22 +175,28 @@ describe("Over kills of the process", () => {
     const all = [...ids.waiting, ...ids.dying, ...ids.inactive]
     await world.crash()
     assert.includeMembers([...(await heldOf(""))], all)
-    assert.deepStrictEqual(await ranOf(all), [])
+    const early = await ranOf(all)
+    promised("an event ran that may not run", () => assert.deepStrictEqual(early, []))
 
     await call("PUT", `/customers/${suspended}`, { status: "active" })
     await awaitRuns(ids.waiting, 1)
     await world.crash()
     await call("POST", `/connections/${connection}/enable`, {})
     await awaitRuns([...ids.waiting, ...ids.inactive], 2 * count)
-    const letters = await eventually(
-      () => everyItem(world.api(), `/api/v1/dlq?trigger_id=${dies.id}`),
-      (found) => found.length === count
-    )
-    assert.sameMembers(
-      letters.map(({ eventId }) => eventId),
-      ids.dying
-    )
-    assert.deepStrictEqual(await ranOf(ids.dying), [])
+    const letters = await counted({
+      what: "a dead letter is lost or doubled",
+      ask: () => everyItem(world.api(), `/api/v1/dlq?trigger_id=${dies.id}`),
+      found: (found) => found.length === count,
+      underWay
+    })
+    const ran = await ranOf(ids.dying)
+    promised("a dead letter is lost, or its event ran", () => {
+      assert.sameMembers(
+        letters.map(({ eventId }) => eventId),
+        ids.dying
+      )
+      assert.deepStrictEqual(ran, [])
+    })
     await assertReconciled()
   }, 120_000)
 
@@ -211,12 +231,21 @@ describe("Over kills of the process", () => {
       (count) => count >= 2
     )
     await world.crash()
-    await eventually(
-      async () => sent().size,
-      (count) => count === missed
-    )
+    await counted({
+      what: "what an endpoint missed is lost",
+      ask: async () => sent().size,
+      found: (count) => count === missed,
+      underWay: pendingDeliveries
+    })
   }, 60_000)
 })
+
+const pendingDeliveries = async (): Promise<number> => {
+  const database = await connectEmbedded(world.dataDir)
+  const { rows } = await database.query("SELECT count(*)::int AS n FROM deliveries WHERE status = 'pending'")
+  await database.end()
+  return rows[0].n
+}
 
 /** A connection of an account at a provider whose app delivers to one address. */
 const appConnection = async () => {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
+import { promised } from "../support/promises.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
@@ -195,7 +196,7 @@ describe("A run that was accepted", () => {
         }
       }
       await Promise.all(Array.from({ length: callers }, caller))
-      assert.strictEqual(new Set(ids).size, acknowledged)
+      promised("two acknowledged runs are one", () => assert.strictEqual(new Set(ids).size, acknowledged))
       let drained = 0
       while (drained < 200) {
         const found = await client.call("GET", "/api/v1/executions?status=running&page_size=1").catch(() => undefined)
@@ -212,20 +213,17 @@ describe("A run that was accepted", () => {
         FROM executions WHERE workflow_id = ANY($1)`,
         [workflows]
       )
-      const { rows: open } = await database.query("SELECT id FROM runs")
+      const { rows: open } = await database.query("SELECT id FROM runs UNION ALL SELECT id FROM start_queue")
       assert.lengthOf(open, 0)
       const byId = new Map(ended.map((row) => [row.id, row]))
-      assert.strictEqual(byId.size, ended.length, "an execution ended twice")
-      assert.deepStrictEqual(
-        ids.filter((id) => !byId.has(id)),
-        [],
-        "acknowledged and lost"
-      )
-      assert.deepStrictEqual(
-        ended.filter((row) => row.status !== "completed" || !row.ok),
-        []
-      )
-      assert.strictEqual(ended.length, acknowledged, "a run started twice for one key")
+      promised("an execution ended twice", () => assert.strictEqual(byId.size, ended.length))
+      const lost = ids.filter((id) => !byId.has(id))
+      promised("an acknowledged run is lost", () => assert.deepStrictEqual(lost, []))
+      promised("a run started twice for one key", () => assert.strictEqual(ended.length, acknowledged))
+      const wrong = ended.filter((row) => row.status !== "completed" || !row.ok)
+      const untrue = wrong.filter((row) => row.status === "completed")
+      promised("a completed run has not what its calls answered", () => assert.deepStrictEqual(untrue, []))
+      assert.deepStrictEqual(wrong, [])
 
       const { rows: asked } = await database.query<{ asking: string; told: string; decided: string; audited: string }>(
         `SELECT (SELECT count(*) FROM executions WHERE workflow_id = $1) AS asking,
@@ -235,7 +233,9 @@ describe("A run that was accepted", () => {
         [workflows[2]]
       )
       const count = String(Math.ceil(acknowledged / askingRuns))
-      assert.deepStrictEqual(asked, [{ asking: count, decided: count, told: count, audited: count }])
+      promised("an approval, a notification or an audit entry is lost or doubled", () =>
+        assert.deepStrictEqual(asked, [{ asking: count, decided: count, told: count, audited: count }])
+      )
 
       // A call is completed when its result is in the journal: it must not be sent after that commit.
       const { rows: journal } = await database.query<{ id: string; call: number; place: string | null; at: Date }>(
@@ -251,10 +251,12 @@ describe("A run that was accepted", () => {
         // Both times are from the same clock.
         return at !== undefined && request.at > at + 5
       })
-      assert.deepStrictEqual(late, [], "a completed call was made again")
+      promised("a completed call was made again", () => assert.deepStrictEqual(late, []))
       const times = new Map<string, number>()
       for (const { key = "" } of systems.requests) times.set(key, (times.get(key) ?? 0) + 1)
-      assert.strictEqual(times.size, acknowledged * workflowCalls, "a call went out under another key")
+      promised("a call is lost, or went out under another key", () =>
+        assert.strictEqual(times.size, acknowledged * workflowCalls)
+      )
       const repeated = [...times.values()].filter((n) => n > 1).length
       console.log(
         `${acknowledged} runs, ${killed} kills: ${repeated} of ${times.size} calls were in flight at a kill and made again under their key`
@@ -276,12 +278,15 @@ describe("A run that was accepted", () => {
       (await client.call("GET", `/api/v1/approvals?execution_id=${body.executionId}`)).body.data[0]
     const asked = await eventually(open, (one) => one !== undefined)
     await killAndRestart()
-    assert.deepInclude(await open(), { id: asked.id, status: "open" })
+    const kept = await open()
+    promised("an open approval is lost", () => assert.deepInclude(kept, { id: asked.id, status: "open" }))
     const path = `/api/v1/executions/${body.executionId}/approvals/${asked.id}`
     const decided = await client.call("POST", path, { decision: "reject", comment: "no", actor: "ada@example.com" })
     assert.strictEqual(decided.status, 200)
     await killAndRestart()
-    assert.strictEqual((await client.call("POST", path, { decision: "approve", actor: "ada@example.com" })).status, 409)
+    const again = await client.call("POST", path, { decision: "approve", actor: "ada@example.com" })
+    promised("a decision is lost", () => assert.notStrictEqual(again.status, 200))
+    assert.strictEqual(again.status, 409)
     assert.deepInclude((await client.ended(body.executionId, 30_000)).error, { code: "APPROVAL_REJECTED" })
   }, 120_000)
 })

@@ -10,7 +10,15 @@ import { announce } from "../support/LogExpectations.js"
 import { type NatsServer, startNats } from "../support/natsServer.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
-import { countRuns, drained, everyItem, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
+import {
+  assertOneRun,
+  countRuns,
+  drained,
+  everyItem,
+  makeWebhook,
+  sendWebhook,
+  type WebhookTrigger
+} from "../support/webhooks.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 const kills = isLong ? 14 : 4
@@ -76,6 +84,7 @@ const sendDuring = async (trouble: () => Promise<void>): Promise<ReadonlyArray<s
 
 const assertRanOnce = async (ids: ReadonlyArray<string>) => {
   const { dead, duplicate, held, ignored, unaccounted } = await drained(client)
+  await assertOneRun(client, ids)
   assert.deepStrictEqual([dead, duplicate, held, ignored, unaccounted], [0, 0, 0, 0, []])
   const runs = await countRuns(client, "completed")
   const wrong = ids.filter((id) => runs.get(id) !== 1)

@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { createSecondOrganisation } from "../support/secondOrganisation.js"
-import { countRuns, drained, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
+import { assertOneRun, countRuns, drained, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: false })
@@ -126,6 +126,7 @@ const assertUnharmed = async (count: number) => {
   await Promise.all(Array.from({ length: 8 }, sender))
   for (const [client, sent] of ids) {
     await drained(client)
+    await assertOneRun(client, sent)
     const runs = await countRuns(client, "completed")
     assert.deepStrictEqual(
       sent.filter((id) => runs.get(id) !== 1),

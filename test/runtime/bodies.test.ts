@@ -10,6 +10,7 @@ import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
 import { assertWithin } from "../support/pace.js"
+import { counted } from "../support/promises.js"
 
 const KiB = 1024
 const MiB = 1024 * KiB
@@ -143,17 +144,21 @@ describe("a body", () => {
           ],
           [["chunked"], "0\r\n\r\n", 0]
         ]
+        const clients: Array<Client> = []
         for (const [head, body, bytes] of ways) {
           const client = yield* open()
+          clients.push(client)
           client.send(post(...head), body)
           assert.include(yield* client.answer(200), `"bytes":${bytes}`)
           client.socket.destroy()
         }
         yield* Effect.promise(() =>
-          eventually(
-            async () => server.bodiesHeld(),
-            (held) => held === 0
-          )
+          counted({
+            what: "the memory of a body is not given back",
+            ask: async () => server.bodiesHeld(),
+            found: (held) => held === 0,
+            underWay: async () => clients.filter(({ closed }) => !closed).length
+          })
         )
       })
   )

@@ -47,6 +47,7 @@ it.effect("all mistakes are reported at once, each in a sentence, and no secret 
         SVC_PORT: "eighty",
         SVC_RUNNERS: "0",
         SVC_LOG_LEVEL: "loud",
+        SVC_DB_CONNECT_TIMEOUT: "0s",
         SVC_SHUTDOWN_GRACE: "soon",
         SVC_MASTER_KEYS: "k1:hunter2",
         SVC_DATABASE_URL: "mysql://hunter2@db",
@@ -59,6 +60,7 @@ it.effect("all mistakes are reported at once, each in a sentence, and no secret 
         "svc cannot start with this configuration:",
         "  SVC_PORT must be a whole number from 0 to 65535.",
         "  SVC_DATABASE_URL must be an address that begins with postgres:// or postgresql://.",
+        "  SVC_DB_CONNECT_TIMEOUT must be a duration from 1s to 2m.",
         "  SVC_MASTER_KEYS must be keys id:base64 of 32 bytes each, with different ids, separated by commas; " +
           "`npm run svc -- keys new` makes one.",
         "  SVC_TRUSTED_PROXIES must be IP addresses or networks such as 10.0.0.0/8, separated by commas.",

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { EventEmitter } from "node:events"
 import { readdirSync, readFileSync } from "node:fs"
 import type { Client } from "pg"
-import { QueuedPool } from "../../src/runtime/postgres/database/QueuedPool.js"
+import { QueuedPool } from "../../src/runtime/postgres/database/pool/QueuedPool.js"
 
 type Done = (error?: Error | null, result?: unknown) => void
 

@@ -1,10 +1,13 @@
 /** What waits for an answer of Postgres over a path that has gone silent does not wait for ever. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Redacted } from "effect"
+import { Duration, Effect, Fiber, Option, Redacted } from "effect"
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
 import { Client } from "pg"
-import { isConnectionLoss } from "../../src/runtime/postgres/database/ConnectionLoss.js"
-import { limitAnswers } from "../../src/runtime/postgres/database/AnswerLimit.js"
-import * as OpenSockets from "../../src/runtime/postgres/database/OpenSockets.js"
+import { ConnectTimeout } from "../../src/runtime/postgres/database/pool/ConnectTimeout.js"
+import { isConnectionLoss } from "../../src/runtime/postgres/database/pool/ConnectionLoss.js"
+import { limitAnswers } from "../../src/runtime/postgres/database/pool/AnswerLimit.js"
+import * as OpenSockets from "../../src/runtime/postgres/database/pool/OpenSockets.js"
 import { connect } from "../../src/runtime/postgres/database/Pools.js"
 import { layer, TestDatabase } from "../support/Database.js"
 import { startPathProxy } from "../support/pathProxy.js"
@@ -51,6 +54,35 @@ describe("a silent path to Postgres", () => {
         assert.isTrue(failure._tag === "SqlError" && isConnectionLoss(failure))
       assert.deepStrictEqual(yield* sql`SELECT 1 AS one`, [{ one: 1 }])
     }).pipe(Effect.provide(layer), Effect.provide(OpenSockets.layer))
+  )
+
+  it.scopedLive("fails a connection after the time that is set", () =>
+    Effect.gen(function* () {
+      const sockets = new Set<Socket>()
+      let isOver = false
+      const mute = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const server = createServer((socket) => (isOver ? socket.destroy() : sockets.add(socket)))
+          server.listen(0, "127.0.0.1")
+          await once(server, "listening")
+          return server
+        }),
+        (server) => Effect.sync(() => server.close())
+      )
+      const address = mute.address()
+      const port = typeof address === "object" && address !== null ? address.port : 0
+      const failing = (timeout: Duration.DurationInput) =>
+        connect(Redacted.make(`postgres://svc@127.0.0.1:${port}/svc`), {
+          maxConnections: 1,
+          applicationName: "mute"
+        }).pipe(Effect.provideService(ConnectTimeout, Duration.decode(timeout)), Effect.flip)
+      const patient = yield* Effect.fork(failing("2 minutes"))
+      assert.strictEqual((yield* failing("50 millis"))._tag, "SqlError")
+      assert.isTrue(Option.isNone(yield* Fiber.poll(patient)))
+      isOver = true
+      for (const socket of sockets) socket.destroy()
+      assert.strictEqual((yield* Fiber.join(patient))._tag, "SqlError")
+    })
   )
 
   it.scopedLive("fails a statement at the client's limit", () =>

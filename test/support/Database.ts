@@ -12,7 +12,7 @@ import {
   type WriterSql
 } from "../../src/runtime/postgres/database/Pools.js"
 import { type DatabaseUrls, forEachRole } from "../../src/runtime/postgres/database/Roles.js"
-import { ConnectTimeout } from "../../src/runtime/postgres/database/ConnectTimeout.js"
+import { ConnectTimeout } from "../../src/runtime/postgres/database/pool/ConnectTimeout.js"
 import { patientConnect, withPatientConnect } from "./connectTimeout.js"
 
 export interface Database {

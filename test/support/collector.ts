@@ -1,7 +1,9 @@
 /** An OpenTelemetry collector that keeps every byte, and a search for secrets in all their encodings. */
+import { assert } from "vitest"
 import { createTestServer } from "./httpServer.js"
 import type { AddressInfo } from "node:net"
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib"
+import { promised } from "./promises.js"
 
 export interface Collector {
   readonly url: string
@@ -100,4 +102,14 @@ export const findValues = (
     }
   }
   return found
+}
+
+/** Asserts that no place has one of the values in any encoding. */
+export const assertHidden = (
+  canaries: ReadonlyMap<string, string>,
+  places: ReadonlyMap<string, string>,
+  message?: string
+): void => {
+  const found = findValues(canaries, places)
+  promised("a secret is in the clear", () => assert.deepStrictEqual(found, [], message))
 }

@@ -3,7 +3,7 @@
  * is no fault of theirs. Tests of a Postgres that does not answer keep the time of the product.
  */
 import { Duration, Effect } from "effect"
-import { ConnectTimeout } from "../../src/runtime/postgres/database/ConnectTimeout.js"
+import { ConnectTimeout } from "../../src/runtime/postgres/database/pool/ConnectTimeout.js"
 
 export const patientConnect = Duration.seconds(60)
 export const withPatientConnect = Effect.provideService(ConnectTimeout, patientConnect)

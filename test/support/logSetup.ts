@@ -7,6 +7,7 @@ import { afterAll, afterEach, assert, beforeAll, beforeEach, inject } from "vite
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import { beginTest, endScope, hear } from "./LogExpectations.js"
 import { watchState } from "./processState.js"
+import { promised } from "./promises.js"
 import { beginFile } from "./sharing.js"
 import { recordProcess } from "./TestRun.js"
 
@@ -41,6 +42,8 @@ beforeEach(beginTest)
 afterEach(() => endScope("test"))
 // Registered first, this hook runs last: after the file's own hooks, which stop its services.
 afterAll(() => {
-  assert.deepStrictEqual(changedState(), [], "this file leaves changed what the next files of its worker use")
+  promised("a file leaves changed what the next files of its worker use", () =>
+    assert.deepStrictEqual(changedState(), [])
+  )
   endScope("file")
 })

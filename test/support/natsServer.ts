@@ -44,10 +44,11 @@ const unpackServer = (): string => {
     const archive = fs.readdirSync(directory).find((name) => name.endsWith(".deb")) ?? ""
     execFileSync("dpkg-deb", ["-x", archive, "."], { cwd: directory, stdio: "pipe" })
     fs.rmSync(path.join(directory, archive))
-    // Another worker may have been faster.
-    if (!isExecutable(program)) fs.renameSync(directory, cache)
+    fs.renameSync(directory, cache)
     return program
   } catch (cause) {
+    // Another worker was faster.
+    if (isExecutable(program)) return program
     throw new Error(
       `These tests need nats-server: install it (Debian: apt-get install nats-server), or let apt-get download it. ${String(cause)}`,
       { cause }

@@ -5,9 +5,11 @@
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as path from "node:path"
+import { assert } from "vitest"
 import { type Answer, api } from "./api.js"
 import { eventually } from "./eventually.js"
 import { isSameProcess, treeOf } from "./processes.js"
+import { BrokenPromise, promised } from "./promises.js"
 
 export interface Provable {
   readonly pid: number
@@ -27,15 +29,13 @@ const patienceMillis = 30_000
  * that no check fails. `get` returns a body.
  */
 export const assertSound = async (get: (target: string) => Promise<Answer["body"]>): Promise<void> => {
-  await eventually(
-    () => get("/api/v1/audit/verify"),
-    (body) => body?.data?.ok === true && body.data.unsealed === 0,
-    patienceMillis
-  )
+  await assertSealed(() => get("/api/v1/audit/verify"))
   const reconciled = await get("/api/v1/events/reconciliation")
-  const { missing, unaccounted } = reconciled?.data ?? {}
-  if (unaccounted?.length !== 0 || missing?.length !== 0)
-    throw new Error(`events are unaccounted for: ${JSON.stringify(reconciled)}`)
+  if (reconciled?.data === undefined) throw new Error(`no reconciliation: ${JSON.stringify(reconciled)}`)
+  const { missing, unaccounted } = reconciled.data
+  promised("events are unaccounted for", () =>
+    assert.isTrue(unaccounted?.length === 0 && missing?.length === 0, JSON.stringify(reconciled))
+  )
   await eventually(
     () => get("/readyz"),
     (body) => body?.status === "ready" && failingChecks(body.checks).length === 0,
@@ -68,6 +68,24 @@ export const proofs = async (service: Provable): Promise<void> => {
 }
 
 // --- Private ---
+
+/** Waits until all entries of the trail are sealed. Entries without a seal are late; a chain that is wrong stays wrong. */
+const assertSealed = async (verify: () => Promise<Answer["body"]>): Promise<void> => {
+  let last: Answer["body"]
+  try {
+    await eventually(
+      async () => (last = await verify()),
+      (body) => body?.data?.ok === true && body.data.unsealed === 0,
+      patienceMillis
+    )
+  } catch (late) {
+    // `ok` is also false while an entry waits for its seal for long.
+    const { firstBadSeq, ok, unsealed } = last?.data ?? {}
+    if (typeof firstBadSeq === "number" || (ok === false && unsealed === 0))
+      throw new BrokenPromise("the audit trail is not intact", late)
+    throw late
+  }
+}
 
 const failingChecks = (checks: Readonly<Record<string, { readonly ok: boolean }>>) =>
   Object.entries(checks).filter(([name, { ok }]) => !ok && !ofThisMachine.has(name))

@@ -1,6 +1,7 @@
 /** Many schedules of one minute whose ticks are spread over the minute, and what became of each tick. */
 import { assert } from "vitest"
 import type { Api } from "./api.js"
+import { counted } from "./promises.js"
 
 type Sql = <Row extends object>(text: string) => Promise<ReadonlyArray<Row>>
 
@@ -18,6 +19,8 @@ interface TickSummary {
 
 export interface TickSchedules {
   readonly fired: () => Promise<number>
+  /** Waits until each tick until this time has a run that has ended, and summarises them. */
+  readonly ended: (until: Date, millis?: number) => Promise<TickSummary>
   /** Of the ticks until this time. */
   readonly summarise: (until: Date) => Promise<TickSummary>
   /** The ticks until this time that were not delivered once, or have not one completed run. */
@@ -69,17 +72,40 @@ export const makeTickSchedules = async (
           count(*) FILTER (WHERE f.status NOT IN ('delivered', 'duplicate')) AS others
         FROM ticks t LEFT JOIN fired f USING (id, at) GROUP BY 1, 2)`
 
+  /** Schedules that are due, their events that wait in the queue, and their runs that are open. */
+  const underWay = async (until: Date): Promise<number> => {
+    const isDue = (payload: string) => `(${payload}->>'scheduledFor')::timestamptz <= '${until.toISOString()}'`
+    const [found] = await sql<{ n: number }>(
+      `SELECT ((SELECT count(*) FROM trigger_states
+            WHERE trigger_id LIKE '${like}' AND next_fire_at <= '${until.toISOString()}')
+          + (SELECT count(*) FROM events e JOIN start_queue q USING (id)
+            WHERE e.trigger_id LIKE '${like}' AND ${isDue("e.payload")})
+          + (SELECT count(*) FROM runs o JOIN event_records r ON r.id = o.record->'trigger'->>'eventId'
+            WHERE r.trigger_id LIKE '${like}' AND ${isDue("r.payload")}))::int AS n`
+    )
+    return found?.n ?? assert.fail("what is under way is not known")
+  }
+  const summarise = async (until: Date): Promise<TickSummary> => {
+    const [found] = await sql<TickSummary>(
+      `${each(until)} SELECT count(*)::int AS ticks, count(*) FILTER (WHERE delivered = 1)::int AS delivered,
+        sum(runs)::int AS runs, sum(completed)::int AS completed, sum(others)::int AS others FROM each`
+    )
+    return found ?? assert.fail("the ticks have no summary")
+  }
+
   return {
     fired: async () =>
       (await sql<{ n: number }>(`SELECT count(*)::int AS n FROM event_records WHERE trigger_id LIKE '${like}'`))[0]
         ?.n ?? 0,
-    summarise: async (until) => {
-      const [found] = await sql<TickSummary>(
-        `${each(until)} SELECT count(*)::int AS ticks, count(*) FILTER (WHERE delivered = 1)::int AS delivered,
-          sum(runs)::int AS runs, sum(completed)::int AS completed, sum(others)::int AS others FROM each`
-      )
-      return found ?? assert.fail("the ticks have no summary")
-    },
+    ended: (until, millis) =>
+      counted({
+        what: "a tick is lost",
+        ask: () => summarise(until),
+        found: ({ runs, ticks }) => runs >= ticks,
+        underWay: () => underWay(until),
+        ...(millis === undefined ? {} : { millis })
+      }),
+    summarise,
     wrong: (until) =>
       sql(`${each(until)} SELECT * FROM each WHERE (delivered, runs, completed, others) <> (1, 1, 1, 0) ORDER BY at`),
     remove: async () => {

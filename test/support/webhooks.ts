@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import type { Answer, Api } from "./api.js"
 import { eventually } from "./eventually.js"
+import { counted, promised } from "./promises.js"
 
 export interface WebhookTrigger {
   readonly id: string
@@ -54,12 +55,22 @@ export const sendWebhook = async (
   return { status: response.status, body: parsed, headers: response.headers, text }
 }
 
-/** Awaits that no event waits and no run is open, and returns the reconciliation. */
+/** Awaits that no event waits and no run is open, and returns the reconciliation: it accounts for all events. */
 export const drained = async ({ call }: Api, millis = 60_000): Promise<Answer["body"]> => {
-  const reconciled = await eventually(
-    async () => (await call("GET", "/api/v1/events/reconciliation")).body?.data,
-    (found) => found?.waiting === 0,
+  const reconcile = async () => (await call("GET", "/api/v1/events/reconciliation")).body?.data
+  const reconciled = await counted({
+    what: "an accepted event is lost",
+    ask: reconcile,
+    found: (found) => found?.waiting === 0,
+    // An event that waits without a place in the queue is unaccounted for: nothing starts it.
+    underWay: async () => {
+      const { unaccounted, waiting } = await reconcile()
+      return waiting - unaccounted.length
+    },
     millis
+  })
+  promised("events are unaccounted for", () =>
+    assert.deepStrictEqual([reconciled.unaccounted, reconciled.missing], [[], []], JSON.stringify(reconciled))
   )
   for (const status of ["pending", "running"])
     await eventually(
@@ -80,6 +91,13 @@ export const everyItem = async ({ call }: Api, target: string): Promise<Readonly
     cursor = page.body.page.nextCursor ?? ""
     if (cursor === "") return items
   }
+}
+
+/** Asserts that each of these events has one run: none is lost, and none runs twice. */
+export const assertOneRun = async (client: Api, events: Iterable<string>): Promise<void> => {
+  const runs = await countRuns(client)
+  const wrong = [...events].filter((id) => runs.get(id) !== 1)
+  promised("an acknowledged event has not one run", () => assert.deepStrictEqual(wrong, []))
 }
 
 /** How many executions each event has; with a status, only those that ended so. */

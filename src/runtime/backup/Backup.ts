@@ -11,7 +11,7 @@ import { createGzip } from "node:zlib"
 import { Client } from "pg"
 import { secretFiles } from "../vault/InstallationSecrets.js"
 import { clusterDirectory, reachEmbedded } from "../embedded/EmbeddedServer.js"
-import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
+import { ConnectTimeout } from "../postgres/database/pool/ConnectTimeout.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { end, entry, fileEntry } from "./Tar.js"
 

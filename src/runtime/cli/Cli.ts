@@ -2,7 +2,7 @@
 import { Command, Options, ValidationError } from "@effect/cli"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import { Effect, Layer, Logger, LogLevel, Option } from "effect"
-import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
+import { ConnectTimeout } from "../postgres/database/pool/ConnectTimeout.js"
 import { didYouMean } from "../../domain/ClosestName.js"
 import { readConnectTimeout, readLogFormat, Settings } from "../configuration/Config.js"
 import { misuseCode, OperatorError } from "../process/OperatorError.js"

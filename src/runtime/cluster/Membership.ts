@@ -6,7 +6,7 @@
 import { Context, Deferred, Duration, Effect, FiberId, Option, Redacted, Schedule } from "effect"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { Commits } from "../postgres/database/CommitLog.js"
-import { OpenSockets } from "../postgres/database/OpenSockets.js"
+import { OpenSockets } from "../postgres/database/pool/OpenSockets.js"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { heldMillis, holdsShards, isGone, type NodeRow } from "../postgres/database/NodeRow.js"

@@ -24,7 +24,7 @@ import {
   untilReady
 } from "./Postmaster.js"
 import { DatabaseTrouble } from "../../actors/ports/DatabaseTrouble.js"
-import { ConnectTimeout } from "../postgres/database/ConnectTimeout.js"
+import { ConnectTimeout } from "../postgres/database/pool/ConnectTimeout.js"
 import { type DatabaseUrls, ensureRoles, hasRoles, urlsOf } from "../postgres/database/Roles.js"
 import { postgresUser } from "./SystemUser.js"
 

@@ -52,14 +52,14 @@ export const startPostmaster = Effect.fn("Postmaster.start")(function* (launch: 
     catch: (cause) => new OperatorError({ message: `Postgres could not be started: ${reasonOf(cause)}.` })
   })
   const pid = child.pid
-  if (pid === undefined) return yield* failure(launch.log, logStart, pid)
+  if (pid === undefined) return yield* failure(launch.log, logStart)
   const ready = Effect.gen(function* () {
     while (child.exitCode === null && child.signalCode === null) {
       const found = read(launch.data)
       if (Option.isSome(found) && found.value.pid === pid && found.value.status === "ready") return found.value
       yield* Effect.sleep(pollInterval)
     }
-    return yield* failure(launch.log, logStart, pid)
+    return yield* failure(launch.log, logStart)
   })
   return yield* Effect.onInterrupt(ready, () => stop(pid))
 })
@@ -193,23 +193,23 @@ const shell = "/bin/sh"
 const backendBytes = 1024 * 1024 * 1024
 
 /**
- * The lines that a server process has written since its start. The sessions of a server that was killed write to the same log
- * until they end; every line of a process begins with its time and its id.
+ * What a server and its processes have written since its start. The sessions of a server that was killed write to the same log
+ * until they end: their farewells are left out.
  */
-const linesOf = (log: string, logStart: number, pid: number | undefined): ReadonlyArray<string> => {
+const linesSince = (log: string, logStart: number): ReadonlyArray<string> => {
   const bytes = fs.readFileSync(log)
   return bytes
     .subarray(bytes.length < logStart ? 0 : logStart)
     .toString()
     .trim()
     .split("\n")
-    .filter((line) => [undefined, String(pid)].includes(/^\S+ \S+ \S+ \[(\d+)\] /.exec(line)?.[1]))
+    .filter((line) => !/FATAL:\s+terminating connection/.test(line))
     .slice(-30)
 }
 
-const failure = (log: string, logStart: number, pid: number | undefined) =>
+const failure = (log: string, logStart: number) =>
   Effect.suspend((): Effect.Effect<never, Contended | OperatorError> => {
-    const lines = linesOf(log, logStart, pid)
+    const lines = linesSince(log, logStart)
     const reason = lines.findLast((line) => /FATAL|PANIC|could not/.test(line)) ?? lines.at(-1) ?? "it said nothing"
     const plain = reason.replace(/^.*?(FATAL|PANIC|LOG|WARNING):\s*/, "")
     return /lock file|already in use|still in use|could not (bind|create any TCP)/.test(lines.slice(-4).join("\n"))

@@ -1,7 +1,7 @@
 /** Makes the template and the databases of workspaces, each with its login, and proves that a login reaches no other. */
 import { Client, type ClientConfig, escapeLiteral, type Pool } from "pg"
 import { workspaceDb } from "../../domain/Limits.js"
-import { limitAnswers } from "../postgres/database/AnswerLimit.js"
+import { limitAnswers } from "../postgres/database/pool/AnswerLimit.js"
 import { attempts, breach } from "./Canary.js"
 import { type DatabaseNames, schemaOf } from "./DatabaseNames.js"
 import { build, mark } from "./Walls.js"

@@ -5,8 +5,8 @@
  */
 import { Duration, Redacted } from "effect"
 import { type Client, type ClientConfig, Pool } from "pg"
-import { limitAnswers } from "../postgres/database/AnswerLimit.js"
-import type { OpenSockets } from "../postgres/database/OpenSockets.js"
+import { limitAnswers } from "../postgres/database/pool/AnswerLimit.js"
+import type { OpenSockets } from "../postgres/database/pool/OpenSockets.js"
 import { type DatabaseNames, databaseNamesOf } from "./DatabaseNames.js"
 import { makeDatabaseSetup, canarySpace, withClient } from "./DatabaseSetup.js"
 

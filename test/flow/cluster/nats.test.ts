@@ -5,7 +5,15 @@ import { announce } from "../../support/LogExpectations.js"
 import { announceEndedSessions, type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { type NatsServer, startNats } from "../../support/natsServer.js"
 import { assertOnceWithin } from "../../support/pace.js"
-import { countRuns, drained, everyItem, makeWebhook, sendWebhook, type WebhookTrigger } from "../../support/webhooks.js"
+import {
+  assertOneRun,
+  countRuns,
+  drained,
+  everyItem,
+  makeWebhook,
+  sendWebhook,
+  type WebhookTrigger
+} from "../../support/webhooks.js"
 
 const scope = Effect.runSync(Scope.make())
 let nats: NatsServer
@@ -43,6 +51,7 @@ const send = async (count: number): Promise<ReadonlyArray<string>> => {
 /** The milliseconds from each event's receipt to the start of its run, in ascending order. */
 const waits = async (ids: ReadonlyArray<string>): Promise<ReadonlyArray<number>> => {
   const { dead, duplicate, unaccounted } = await drained(front.client)
+  await assertOneRun(front.client, ids)
   assert.deepStrictEqual([dead, duplicate, unaccounted], [0, 0, []])
   const runs = await countRuns(front.client, "completed")
   assert.deepStrictEqual(

@@ -18,7 +18,7 @@ import { latencyLines } from "../../support/upgrade/Figures.js"
 import { startUpgradeLoad } from "../../support/upgrade/Load.js"
 import { startProvider } from "../../support/upgrade/Provider.js"
 import { startWatching } from "../../support/upgrade/Watching.js"
-import { countRuns, drained, makeWebhook } from "../../support/webhooks.js"
+import { assertOneRun, countRuns, drained, makeWebhook } from "../../support/webhooks.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** How long the load goes on before the upgrade and between its steps, in milliseconds. */
@@ -191,6 +191,7 @@ describe("two neighbouring releases", () => {
     assert.deepStrictEqual(failures, [])
     assert.isAbove(sent, 300)
     const { dead, duplicate, unaccounted } = await drained(front.client)
+    await assertOneRun(front.client, accepted.events)
     assert.deepStrictEqual([dead, duplicate, unaccounted], [0, 0, []])
     const runs = await countRuns(front.client, "completed")
     assert.deepStrictEqual(
@@ -207,10 +208,7 @@ describe("two neighbouring releases", () => {
     assert.deepStrictEqual(await watching.untold(ofCalls.map(([id]) => id)), [], "ends that the watch did not tell")
     assert.notInclude(await triggerTypes(), laterType)
     const [{ now } = { now: new Date() }] = await cluster.sql<{ now: Date }>("SELECT now() AS now")
-    await eventually(
-      () => ticks.summarise(now),
-      (all) => all.completed >= all.ticks
-    )
+    await ticks.ended(now)
     assert.deepStrictEqual(await ticks.wrong(now), [])
     if (isLong) {
       for (const { gone, ready } of [...there, ...back])

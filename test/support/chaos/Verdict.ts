@@ -23,6 +23,12 @@ export const promises = {
 
 export type PromiseName = keyof typeof promises
 
+/** Those that a machine which stands still can seem to break: what violates them alone may be tried again. */
+const timed = ["ends", "answers", "recovery", "nodes"] as const satisfies ReadonlyArray<PromiseName>
+
+/** Whether a violation, as `violations` lists it, is final. */
+export const isFinal = (violation: string): boolean => !timed.some((name) => violation.startsWith(`${name}: `))
+
 export interface Verdict {
   readonly tried: (promise: PromiseName, count?: number) => void
   /** `what` names the ids. */

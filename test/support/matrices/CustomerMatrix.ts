@@ -8,6 +8,7 @@ import type { Route } from "../../../src/http/pipeline/Routes.js"
 import { nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../endpoints.js"
 import type { Side, World } from "../endpointWorld.js"
 import { listingOf } from "../listings.js"
+import { promised } from "../promises.js"
 import { surfaceB, surfaceC } from "../../../src/http/operations/Surfaces.js"
 
 let world: World
@@ -148,6 +149,9 @@ export const customerMatrix = (start: () => Promise<World>) => {
       const body = prepareRequest(route, { world, side: own, scope: [] }).body
       const namesOwner =
         /:tid\b/.test(route.path) || (typeof body === "object" && body !== null && "customerId" in body)
+      promised("a caller gets what is another customer's", () =>
+        assert.isAtLeast(missing.status, 400, missing.text.slice(0, 300))
+      )
       assert.deepStrictEqual(
         refusalOf(missing),
         namesOwner ? [400, "INVALID_HEADER"] : [404, "NOT_FOUND"],
@@ -166,7 +170,7 @@ export const customerMatrix = (start: () => Promise<World>) => {
         ] as const) {
           const shown = itemsOf(await ask(route, { ...request, target }, named.customer, form))
           assert.include(shown, item(named))
-          assert.notInclude(shown, item(unnamed))
+          promised("a list shows what is another customer's", () => assert.notInclude(shown, item(unnamed)))
           const one = await ask(route, { ...request, target: `${request.target}?page_size=1` }, named.customer, form)
           assert.strictEqual(one.body.page.hasMore, shown.length > 1)
         }

@@ -20,6 +20,7 @@ import type { Scope, Side, World } from "../endpointWorld.js"
 import { eventually } from "../eventually.js"
 import type { Answer } from "../InProcess.js"
 import { listingOf } from "../listings.js"
+import { promised } from "../promises.js"
 
 let world: World
 let inside: Side
@@ -63,8 +64,12 @@ const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType)
 const assertAnswered = (route: Route, { status, text }: Answer) =>
   assert.isTrue(status < 400 || endpointOf(route).alsoAnswers?.includes(status), `${status} ${text.slice(0, 400)}`)
 
-const assertRefused = (answer: Answer) =>
+const assertRefused = (answer: Answer) => {
+  promised("a caller gets what is out of its scope", () =>
+    assert.isAtLeast(answer.status, 400, answer.text.slice(0, 400))
+  )
   assert.deepStrictEqual(refusalOf(answer), [403, "RESOURCE_OUT_OF_SCOPE"], answer.text.slice(0, 400))
+}
 
 // --- Lists ---
 
@@ -104,7 +109,7 @@ const showsOwnOnly = async (route: Route, type: ScopeType) => {
     ] as const) {
       const shown = await listed(route, side, scopeOf(type, own))
       assert.strictEqual(shown.includes(item(own)), all.includes(item(own)), `${item(own)} in ${shown}`)
-      assert.notInclude(shown, item(other))
+      promised("a list shows what is out of scope", () => assert.notInclude(shown, item(other)))
     }
 }
 

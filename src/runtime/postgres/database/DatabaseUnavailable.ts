@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import { Unavailable } from "../../../domain/Failure.js"
 import { describe } from "../../telemetry/SafeError.js"
-import { isConnectionLoss } from "./ConnectionLoss.js"
+import { isConnectionLoss } from "./pool/ConnectionLoss.js"
 import { databaseConditionOf } from "./DatabaseConditions.js"
 
 /** The failure of a statement as `Unavailable`; its log line names SQLSTATE and condition, and quotes no value. */

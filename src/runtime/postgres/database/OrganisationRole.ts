@@ -2,7 +2,7 @@
 import { Clock, Duration, Effect, identity } from "effect"
 import type { Unavailable } from "../../../domain/Failure.js"
 import { type OrganisationId, timeOfId } from "../../../domain/Ids.js"
-import { logStatementErrors } from "./ConnectionLoss.js"
+import { logStatementErrors } from "./pool/ConnectionLoss.js"
 import { databaseUnavailable } from "./DatabaseUnavailable.js"
 import type { Sql } from "./Sql.js"
 

@@ -5,7 +5,7 @@
 import { Duration, Effect, Redacted } from "effect"
 import { Client, escapeLiteral } from "pg"
 import { reasonOf, OperatorError } from "../../process/OperatorError.js"
-import { ConnectTimeout } from "./ConnectTimeout.js"
+import { ConnectTimeout } from "./pool/ConnectTimeout.js"
 import { explainUnreachable, UnreachableDatabase } from "./UnreachableDatabase.js"
 
 /** The login of each role. */

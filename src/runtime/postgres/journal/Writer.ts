@@ -8,7 +8,7 @@ import type { Client } from "pg"
 import { JournalUnavailable } from "../../../actors/ports/run/Journal.js"
 import type { PreparedUnit } from "./FlushPart.js"
 import { ChangeQueue, type QueuedChange } from "./ChangeQueue.js"
-import type { OpenSockets } from "../database/OpenSockets.js"
+import type { OpenSockets } from "../database/pool/OpenSockets.js"
 import { connect, makeFlush, pause } from "./Flush.js"
 
 export interface WriterOptions {

@@ -3,7 +3,7 @@ import { SqlError } from "@effect/sql/SqlError"
 import { Effect } from "effect"
 import { AlreadyExists } from "../../../actors/ports/Records.js"
 import type { Unavailable } from "../../../domain/Failure.js"
-import { isConnectionLoss } from "../database/ConnectionLoss.js"
+import { isConnectionLoss } from "../database/pool/ConnectionLoss.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 
 const databaseError = (error: unknown): { readonly code?: string; readonly constraint?: string } =>

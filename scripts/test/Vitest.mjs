@@ -1,0 +1,40 @@
+// Runs test files by vitest in a process of its own, and reads the report of their results.
+import { spawnSync } from "node:child_process"
+import { existsSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { failures, readReport } from "./Summary.mjs"
+
+/**
+ * Runs the files of a project of vitest.config.ts, all if none are named. Returns the report, with a failure if the tests ended
+ * without one. `limitMillis`: the run is ended after this time.
+ */
+export const runVitest = (reports, project, options, files, limitMillis) => {
+  const path = join(reports, project)
+  rmSync(path, { force: true })
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      join("node_modules", "vitest", "vitest.mjs"),
+      "run",
+      "--project",
+      project,
+      "--passWithNoTests",
+      "--reporter=default",
+      "--reporter=./scripts/test/Reporter.mjs",
+      ...options,
+      ...files
+    ],
+    {
+      stdio: "inherit",
+      env: { ...process.env, SVC_TEST_REPORT: path },
+      ...(limitMillis === undefined ? {} : { timeout: limitMillis })
+    }
+  )
+  const report = existsSync(path) ? readReport(readFileSync(path, "utf8")) : []
+  // The last entry says that the run came to its end: a pool that breaks down leaves files out.
+  const { isEnd, late } = report.at(-1) ?? {}
+  if (late > 0) console.log(`${project}: ${late} results of tests were answered after 60 s: the machine stood still.`)
+  if (isEnd && (status === 0 || late > 0 || failures(report).length > 0)) return report
+  const failure = { test: "(its end)", error: `vitest ended with ${status} before it had run all files` }
+  return [...report, { project, file: "(the run)", seconds: 0, passed: 0, failures: [failure], isIncomplete: true }]
+}
