@@ -1,4 +1,5 @@
 // The recorded times of the test files: test/times.json, in seconds. `npm run test:times` measures and records them.
+import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 
 const path = "test/times.json"
@@ -22,17 +23,18 @@ export const withTimes = (recorded, times, calibration, exists = existsSync) => 
 export const recordTimes = (times, calibration) =>
   writeFileSync(path, `${JSON.stringify(withTimes(readTimes(), times, calibration), null, 2)}\n`)
 
+/** Sums integers; prints the median of the milliseconds that this takes. */
+const computation = `const samples = Array.from({ length: 5 }, () => {
+  const started = performance.now()
+  let sum = 0
+  for (let i = 0; i < 30_000_000; i++) sum = (Math.imul(sum, 31) + i) | 0
+  if (sum === 1) throw new Error("other arithmetic")
+  return performance.now() - started
+})
+console.log(samples.toSorted((one, other) => one - other)[2])`
+
 /**
- * The milliseconds that a fixed computation takes on this machine at this moment: the median of several. Its numbers stay
- * integers: V8 would compile a sum that leaves them anew in a second call, five times as slow.
+ * The milliseconds that a fixed computation takes on this machine at this moment. In a process of its own: a second call in the
+ * same one is five times as slow at times, when V8 has dropped the code of the first.
  */
-export const calibrate = () => {
-  const samples = Array.from({ length: 5 }, () => {
-    const started = performance.now()
-    let sum = 0
-    for (let i = 0; i < 30_000_000; i++) sum = (Math.imul(sum, 31) + i) | 0
-    if (sum === 1) throw new Error("other arithmetic")
-    return performance.now() - started
-  })
-  return samples.toSorted((one, other) => one - other)[2]
-}
+export const calibrate = () => Number(spawnSync(process.execPath, ["-e", computation], { encoding: "utf8" }).stdout)

@@ -144,8 +144,9 @@ export const makeWriter = (options: WriterOptions): Writer => {
           pause(5_000)
         ])
       }
+      // A login that is under way ends by itself: nothing waits for it any more.
       isClosed = true
-      await Promise.all([opening, ...idleClients.map((client) => client?.end().catch(() => undefined))])
+      await Promise.all(idleClients.map((client) => client?.end().catch(() => undefined)))
     }
   }
 }
