@@ -9,7 +9,7 @@ import * as path from "node:path"
 import { startFarm } from "../../support/chaos/Farm.js"
 import { makeLedger } from "../../support/chaos/Ledger.js"
 import { makeTrial } from "../../support/chaos/Trial.js"
-import { isFinal } from "../../support/chaos/Verdict.js"
+import { areFinal } from "../../support/chaos/Verdict.js"
 import { BrokenPromise } from "../../support/promises.js"
 import { runChaos } from "../../support/chaos/Chaos.js"
 import { drawFaults, drawMoods, type Fault } from "../../support/chaos/Plan.js"
@@ -30,7 +30,7 @@ describe("a cluster whose nodes, builds, clocks, Postgres and NATS come and go",
     const violations = await runChaos({ seed, durationMillis: seconds * 1_000, logs, port, print })
     // They are in the table.
     const cause = new Error(violations.join("\n"))
-    if (violations.some(isFinal)) throw new BrokenPromise("promises were violated", cause)
+    if (areFinal(violations)) throw new BrokenPromise("promises were violated", cause)
     if (violations.length > 0) throw new Error("promises were violated", { cause })
   })
 })

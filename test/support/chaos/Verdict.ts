@@ -23,11 +23,15 @@ export const promises = {
 
 export type PromiseName = keyof typeof promises
 
-/** Those that a machine which stands still can seem to break: what violates them alone may be tried again. */
+/** Those that a machine which is too slow for the trial's load can seem to break. */
 const timed = ["ends", "answers", "recovery", "nodes"] as const satisfies ReadonlyArray<PromiseName>
 
-/** Whether a violation, as `violations` lists it, is final. */
-export const isFinal = (violation: string): boolean => !timed.some((name) => violation.startsWith(`${name}: `))
+/**
+ * Whether violations, as `violations` lists them, are final. Where requests were not answered in time, or runs are still
+ * open, what was accepted and what it did cannot be counted: such a trial is repeated.
+ */
+export const areFinal = (violations: ReadonlyArray<string>): boolean =>
+  violations.length > 0 && !violations.some((one) => timed.some((name) => one.startsWith(`${name}: `)))
 
 export interface Verdict {
   readonly tried: (promise: PromiseName, count?: number) => void
