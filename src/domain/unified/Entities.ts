@@ -292,6 +292,6 @@ export const kebabOf = (name: string): string =>
     .toLowerCase()
     .replaceAll("_", "-")
 
-/** The entity of a category; names count whatever their case, and `_` and `-` are the same. */
+/** The entity of a category; names match without regard to case, and `_` and `-` are the same. */
 export const findUnifiedEntity = (category: string, entity: string): UnifiedEntity | undefined =>
   byName.get(`${kebabOf(category)}.${kebabOf(entity)}`)

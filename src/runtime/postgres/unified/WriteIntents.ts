@@ -9,7 +9,7 @@ export const layer = Layer.effect(
   WriteIntents,
   Effect.map(WriterSql, (sql) =>
     WriteIntents.of({
-      // It is durable before the provider is asked, whatever transaction the request has.
+      // It commits in a transaction of its own, before the provider is asked.
       begin: (organisation, key) =>
         outsideTransaction(
           sql`INSERT INTO write_intents (org, key, at) VALUES (${organisation}, ${key}, now()) ON CONFLICT DO NOTHING RETURNING key`
