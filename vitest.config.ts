@@ -2,14 +2,18 @@ import { readdirSync, readFileSync } from "node:fs"
 import { relative } from "node:path"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
+import { type ProjectName, projectOf } from "./test/support/projects.js"
 import { isSharing } from "./test/support/sharing.js"
+
+/** How much slower this machine is than the one whose times are recorded: limits of tests are as much longer. */
+const slowness = Number(process.env["SVC_TEST_SLOWNESS"] ?? 1)
 
 const base = {
   setupFiles: ["test/support/logSetup.ts"],
   // Long, since starting processes and writing files takes long on a busy machine. `vi.setConfig` would hold for the first
   // file of a worker only.
-  testTimeout: 120_000,
-  hookTimeout: 60_000,
+  testTimeout: 120_000 * slowness,
+  hookTimeout: 60_000 * slowness,
   teardownTimeout: 20_000,
   // A failure names what was found, not its first 40 characters.
   chaiConfig: { truncateThreshold: 1_000 }
@@ -19,21 +23,13 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".test.ts"))
   .map((name) => `test/${name}`)
 
-/**
- * Files that measure the memory, the delays or the computing of their own process, or the shared memory of the machine,
- * or that change V8's flags: with others it refuses the code cache of a build.
- * Each has a worker for itself. The others share workers and their modules (`scripts/test.mjs`): to start a worker and to
- * load those takes longer than most of their tests. `test/support/logSetup.ts` fails a file that changes what they share.
- */
-const isMeasuring = (file: string): boolean =>
-  /process\.memoryUsage|\/proc\/sysvipc|setFlagsFromString|support\/(?:heap|growth|loopDelay)\.js"/.test(
-    readFileSync(file, "utf8")
-  )
-
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 
 /** Seconds of a file that is long. A file without a time may be long. */
 const long = 10
+
+/** The files of a run that repeats the order of another, one after the other. */
+const given = process.env["SVC_TEST_ORDER"]?.split(",")
 
 /**
  * The longest files first, so that no worker is left with a long one at the end. Files that share a service come one after
@@ -45,6 +41,9 @@ class LongestFirst extends BaseSequencer {
       const seconds = times[relative(process.cwd(), specification.moduleId)] ?? long
       return { specification, seconds, part: isSharing(specification.moduleId) ? 1 : seconds >= long ? 0 : 2 }
     })
+    const placeOf = (moduleId: string) => given?.indexOf(relative(process.cwd(), moduleId)) ?? 0
+    if (given !== undefined)
+      return specifications.toSorted((one, other) => placeOf(one.moduleId) - placeOf(other.moduleId))
     return placed
       .toSorted((one, other) => one.part - other.part || other.seconds - one.seconds)
       .map(({ specification }) => specification)
@@ -59,10 +58,7 @@ const guestText = {
     id.endsWith(".guest.js") ? `export default ${JSON.stringify(readFileSync(id, "utf8"))}` : undefined
 }
 
-const project = (name: string, isOf: (file: string) => boolean) => ({
-  plugins: [guestText],
-  test: { ...base, name, include: files.filter(isOf) }
-})
+const names: ReadonlyArray<ProjectName> = ["in-process", "apart", "promises", "processes", "nodes"]
 
 export default defineConfig({
   test: {
@@ -71,6 +67,9 @@ export default defineConfig({
     pool: "forks",
     // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
     poolOptions: { forks: { minForks: 2, maxForks: 2 } },
-    projects: [project("shared", (file) => !isMeasuring(file)), project("measuring", isMeasuring)]
+    projects: names.map((name) => ({
+      plugins: [guestText],
+      test: { ...base, name, include: files.filter((file) => projectOf(file) === name) }
+    }))
   }
 })

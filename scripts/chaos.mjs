@@ -118,7 +118,7 @@ const { status } = spawnSync(
   [
     "node_modules/vitest/vitest.mjs",
     "run",
-    "--project=shared",
+    "--project=nodes",
     "--reporter=./scripts/test/ChaosReporter.mjs",
     "test/flow/cluster/chaos.test.ts"
   ],

@@ -1,8 +1,10 @@
-// Runs all tests, or the files that are named: first those that share a worker's modules, then those that measure their
-// process, each in one of its own. In a whole run a file that failed runs again, alone (`test/Reruns.mjs`); `--no-rerun`
-// leaves that out. The end lists the slowest files, the files that take longer than recorded, what was unsteady and every
-// failure; the last line counts the tests. The exit code is 0 only if all passed. With `--record` the times of the files that
-// passed are recorded.
+// Runs tests: all, the files that are named, or a part of the suite. `--quick` (`npm test`) is all that runs in this process and
+// one file for each promise over real processes; `--processes` is the rest. The projects (`test/support/projects.ts`) run one
+// after the other. A file that failed runs again, alone (`test/Reruns.mjs`), unless files are named; `--no-rerun` leaves that
+// out. The end lists the slowest files, the files that take longer than recorded, what was unsteady and every failure; the last
+// line counts the tests. The exit code is 0 only if all passed. With `--record` the times of the files that passed are recorded.
+// SVC_TEST_ROOT: a directory with another vitest.config.ts, for the tests of this script. SVC_TEST_REPORTS: where the results
+// of a run that is cut are found.
 import { mkdtempSync, rmSync } from "node:fs"
 import { availableParallelism, tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -12,29 +14,46 @@ import { failures, grown, slowest, timesOf, total, unsteadyLines } from "./test/
 import { calibrate, readTimes, recordTimes } from "./test/Times.mjs"
 import { runVitest } from "./test/Vitest.mjs"
 
-process.chdir(dirname(dirname(fileURLToPath(import.meta.url))))
+process.chdir(process.env.SVC_TEST_ROOT ?? dirname(dirname(fileURLToPath(import.meta.url))))
 
 const started = Date.now()
+const flags = ["--record", "--no-rerun", "--quick", "--processes"]
 const words = process.argv.slice(2)
-const named = words.filter((word) => word !== "--record" && word !== "--no-rerun")
-const isRecording = words.includes("--record")
-const isRerunning = named.length === 0 && !isRecording && !words.includes("--no-rerun")
+const named = words.filter((word) => !flags.includes(word))
+const has = (flag) => words.includes(flag)
+const isRerunning = named.length === 0 && !has("--record") && !has("--no-rerun")
 
-const reports = mkdtempSync(join(tmpdir(), "svc-test-report-"))
+const reports = mkdtempSync(join(process.env.SVC_TEST_REPORTS ?? tmpdir(), "svc-test-report-"))
+const recorded = readTimes()
 const before = calibrate()
+const slowness = Math.max(1, before / recorded.calibration)
+// Limits and patience of tests are as much longer (`test/support/eventually.ts`).
+process.env.SVC_TEST_SLOWNESS = slowness.toFixed(2)
+
 // The young generation of the program (decision 24): the services of most tests run in the workers. Twice, since vitest
 // takes a single value for a list of letters.
 const youngGeneration = ["64", "64"].map(
   (megabytes) => `--poolOptions.forks.execArgv=--max-semi-space-size=${megabytes}`
 )
 const workersOf = (count) => ["min", "max"].map((bound) => `--poolOptions.forks.${bound}Forks=${count}`)
-/** Files wait for processes while others compute; those that measure have a core each. */
+/** Files share their worker and its modules: to start a worker and to load those takes longer than most of their tests. */
+const sharing = (workers) => ["--no-isolate", ...workersOf(workers), ...youngGeneration]
+/** A node and its Postgres take a core: on a slow machine the processes of two files would wait for each other. */
+const atOnce = slowness > 2 ? 1 : 2
 const options = {
-  shared: ["--no-isolate", ...workersOf(availableParallelism() + 1), ...youngGeneration],
-  measuring: []
+  "in-process": sharing(availableParallelism()),
+  apart: [],
+  promises: sharing(atOnce),
+  processes: sharing(atOnce),
+  nodes: sharing(1)
 }
-const run = (project, files, limitMillis) => runVitest(reports, project, options[project], files, limitMillis)
-const first = Object.keys(options).flatMap((project) => run(project, named))
+const quick = ["in-process", "apart", "promises"]
+const isIn = (project) => named.length > 0 || (!has("--quick") && !has("--processes")) || has(partOf(project))
+const partOf = (project) => (quick.includes(project) ? "--quick" : "--processes")
+const run = (project, words, files, more) => runVitest(reports, project, words, files, more)
+const first = Object.keys(options)
+  .filter(isIn)
+  .flatMap((project) => run(project, options[project], named))
 
 /** Reruns end five minutes before SVC_TEST_DEADLINE (seconds since 1970), and after 25 minutes at the latest. */
 const deadline = Number(process.env.SVC_TEST_DEADLINE ?? Infinity) * 1_000
@@ -44,21 +63,24 @@ const rerun = () => {
   const together = (files) =>
     Object.keys(options).flatMap((project) => {
       const own = files.filter((one) => one.project === project).map(({ file }) => file)
-      return own.length === 0 || left() <= 0 ? [] : run(project, own, left())
+      return own.length === 0 || left() <= 0 ? [] : run(project, options[project], own, { limitMillis: left() })
     })
   // A process, a worker and a Postgres of its own, and nothing beside it.
   const alone = ({ file, project }) => {
     console.log(`\nAgain, alone: ${file}`)
-    return runVitest(reports, project, ["--isolate", ...workersOf(1), ...youngGeneration], [file], left())
+    return run(project, ["--isolate", ...workersOf(1), ...youngGeneration], [file], { limitMillis: left() })
   }
-  return runAgain(first, { alone, together, hasTime: () => left() > 0 })
+  const inOrder = ({ project, served }) => {
+    console.log(`\nAgain, one after the other: ${served.join(", ")}`)
+    return run(project, sharing(1), served, { limitMillis: left(), isOrdered: true })
+  }
+  return runAgain(first, { alone, inOrder, together, hasTime: () => left() > 0 })
 }
 const { report, unsteady } = isRerunning ? rerun() : { report: first, unsteady: [] }
 const calibration = Math.max(before, calibrate())
 rmSync(reports, { recursive: true, force: true })
 
 const times = timesOf(first)
-const recorded = readTimes()
 const failed = failures(report)
 const passed = report.reduce((sum, file) => sum + file.passed, 0)
 const show = (title, lines) => lines.length > 0 && console.log(`\n${title}\n${lines.join("\n")}`)
@@ -70,7 +92,7 @@ show(
 )
 console.log(`\nAll files: ${total(times, times)} s; recorded for the same files: ${total(recorded.files, times)} s.`)
 console.log(`${((Date.now() - started) / 60_000).toFixed(1)} minutes, calibration ${calibration.toFixed(0)} ms.`)
-if (isRecording) recordTimes(timesOf(first.filter((file) => file.failures.length === 0)), calibration)
+if (has("--record")) recordTimes(timesOf(first.filter((file) => file.failures.length === 0)), calibration)
 show("Unsteady:", unsteadyLines(unsteady))
 show("Failures:", failed)
 

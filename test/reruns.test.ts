@@ -19,6 +19,7 @@ interface Entry extends Partial<File> {
   readonly failures: ReadonlyArray<Failure>
   readonly listed?: ReadonlyArray<File>
   readonly isIncomplete?: boolean
+  readonly served?: ReadonlyArray<string>
 }
 type Report = ReadonlyArray<Entry>
 // The script has no types.
@@ -29,6 +30,7 @@ const { mostReruns, runAgain } = (await import(path.resolve("scripts/test/Reruns
     runs: {
       readonly alone: (file: File) => Report
       readonly together: (files: ReadonlyArray<File>) => Report
+      readonly inOrder: (entry: Entry) => Report
       readonly hasTime: () => boolean
     }
   ) => { readonly report: Report; readonly unsteady: ReadonlyArray<{ readonly file: string; readonly round: number }> }
@@ -77,6 +79,12 @@ const decide = (
     together: (files) => {
       ran.push(files.map(({ file }) => file).join(" "))
       return together
+    },
+    inOrder: ({ served = [] }) => {
+      const files = served.join(" ")
+      const next = alone[files]?.[ran.filter((one) => one === files).length] ?? "passes"
+      ran.push(files)
+      return served.map((file) => entry(file, ...(typeof next === "string" ? [] : [next])))
     },
     alone: ({ file }) => {
       const next = alone[file]?.[ran.filter((one) => one === file).length] ?? "passes"
@@ -191,5 +199,24 @@ describe("The list of unsteady files", () => {
       "error of entry 0 is not its first error",
       "cause of entry 0 is not its cause, or null"
     ])
+  })
+})
+
+describe("A service that files shared, and that logged trouble after them", () => {
+  const logged: Entry = {
+    ...entry("(a shared service)", { test: "(its log)", error: "a line" }),
+    passed: 0,
+    served: ["a", "b"]
+  }
+
+  it("is unsteady if its files pass in the same order", () => {
+    const { failed, passed, ran, unsteady } = decide([entry("a"), entry("b"), logged])
+    assert.deepStrictEqual([failed, passed, ran, unsteady], [[], 4, ["a b"], ["a, b 1"]])
+  })
+
+  it("has failed if that fails twice, and what failed then is named", () => {
+    const { failed, ran } = decide([entry("a"), entry("b"), logged], { "a b": [late, wrong] })
+    assert.deepStrictEqual(ran, ["a b", "a b"].slice(0, ran.length))
+    assert.include(failed.join("\n"), "(a shared service): a line")
   })
 })

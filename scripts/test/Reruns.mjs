@@ -39,15 +39,15 @@ const resultOf = (file, report) => {
 }
 const noResult = { test: "(the file)", error: "it has no result, also alone" }
 
-/** Runs a file alone until it has passed once, or else twice after a failure. `undefined`: there was no time left. */
-const judge = (file, alone, hasTime) => {
+/** Runs anew until it has passed once, or else twice after a failure. `undefined`: there was no time left. */
+const judge = (again, hasTime) => {
   for (const [round, isLast] of [
     [1, true],
     [2, false],
     [3, true]
   ]) {
     if (!hasTime()) return undefined
-    const result = resultOf(file, alone(file))
+    const result = again()
     const isLost = hasFailed(result) && (round > 1 || !mayRunAgain(result))
     if (isLost) return { result }
     if (!hasFailed(result) && isLast) return { result, round }
@@ -56,10 +56,29 @@ const judge = (file, alone, hasTime) => {
 }
 
 /**
- * Runs again what may. `together` runs files in the usual way, `alone` a single one; both return a report. `hasTime`: whether
- * another run may begin. Returns the report with their results, and the files that are unsteady with their first failures.
+ * Runs files again in the order in which a service served them, when it logged trouble after the last of them. Returns the
+ * entries without the failures that did not come back, and those as unsteady.
  */
-export const runAgain = (report, { alone, hasTime, together }) => {
+const judgeServed = (report, inOrder, hasTime) => {
+  const unsteady = []
+  const entries = report.flatMap((entry) => {
+    if (entry.served === undefined) return [entry]
+    const again = () => ({ file: entry.file, failures: inOrder(entry).flatMap(({ failures }) => failures) })
+    const verdict = judge(again, hasTime)
+    if (verdict === undefined) return [entry]
+    if (verdict.round === undefined) return [{ ...entry, failures: [...entry.failures, ...verdict.result.failures] }]
+    unsteady.push({ ...entry, file: entry.served.join(", "), round: verdict.round })
+    return []
+  })
+  return { entries, unsteady }
+}
+
+/**
+ * Runs again what may. `together` runs files in the usual way, `alone` a single one, `inOrder` those that a service served; each
+ * returns a report. `hasTime`: whether another run may begin. Returns the report with their results, and the files that are
+ * unsteady with their first failures.
+ */
+export const runAgain = (report, { alone, hasTime, inOrder, together }) => {
   const missing = missingFiles(report)
   const complete = missing.length > 0 && hasTime() ? replaced(report, together(missing)) : report
   const wasMissing = (entry) => missing.some(isSame(entry))
@@ -72,11 +91,15 @@ export const runAgain = (report, { alone, hasTime, together }) => {
       ...missingFiles(complete).map((one) => ({ ...one, failures: [] }))
     ]
     for (const candidate of candidates) {
-      const verdict = judge({ file: candidate.file, project: candidate.project }, alone, hasTime)
+      const file = { file: candidate.file, project: candidate.project }
+      const verdict = judge(() => resultOf(file, alone(file)), hasTime)
       if (verdict === undefined) continue
       final = replaced(final, [verdict.result])
       if (verdict.round !== undefined) unsteady.push({ ...candidate, round: verdict.round })
     }
+    const served = judgeServed(final, inOrder, hasTime)
+    final = served.entries
+    unsteady.push(...served.unsteady)
   }
   const stillMissing = missingFiles(final)
   const isIn = (project) => (one) => one.project === project

@@ -1,32 +1,40 @@
 // Runs test files by vitest in a process of its own, and reads the report of their results.
 import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { failures, readReport } from "./Summary.mjs"
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 /**
  * Runs the files of a project of vitest.config.ts, all if none are named. Returns the report, with a failure if the tests ended
- * without one. `limitMillis`: the run is ended after this time.
+ * without one. `limitMillis`: the run is ended after this time. `isOrdered`: the files run in the order in which they are named.
  */
-export const runVitest = (reports, project, options, files, limitMillis) => {
+export const runVitest = (reports, project, options, files, { isOrdered = false, limitMillis } = {}) => {
   const path = join(reports, project)
   rmSync(path, { force: true })
   const { status } = spawnSync(
     process.execPath,
     [
-      join("node_modules", "vitest", "vitest.mjs"),
+      join(root, "node_modules", "vitest", "vitest.mjs"),
       "run",
       "--project",
       project,
       "--passWithNoTests",
       "--reporter=default",
-      "--reporter=./scripts/test/Reporter.mjs",
+      `--reporter=${join(root, "scripts", "test", "Reporter.mjs")}`,
       ...options,
       ...files
     ],
     {
       stdio: "inherit",
-      env: { ...process.env, SVC_TEST_REPORT: path },
+      env: {
+        ...process.env,
+        SVC_TEST_REPORT: path,
+        SVC_TEST_PROJECT: project,
+        ...(isOrdered ? { SVC_TEST_ORDER: files.join(",") } : {})
+      },
       ...(limitMillis === undefined ? {} : { timeout: limitMillis })
     }
   )

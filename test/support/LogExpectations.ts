@@ -2,6 +2,7 @@
  * Collects the log lines of services during tests. A line of trouble that no test announced fails the running test, or
  * its file if no test is running (`test/support/logSetup.ts`).
  */
+import { setTimeout as pause } from "node:timers/promises"
 import { machineLines } from "./LogLines.js"
 
 interface Announcement {
@@ -34,16 +35,28 @@ export const hear = (line: string): void => {
 /** Lines of trouble since the last test that no test announced. */
 export const unannouncedLines = (): ReadonlyArray<string> => unannounced
 
+/** Takes the lines of trouble since the last test that no test announced: the next test does not answer for them. */
+export const takeUnannounced = (): ReadonlyArray<string> => {
+  const lines = unannounced
+  unannounced = []
+  return lines
+}
+
 export const beginTest = (): void => {
   scope = "test"
 }
 
+/** How long a required line may be under way: those of processes come over a pipe. */
+const lateLineMillis = 10_000
+
 /** Ends the test, or the file. Throws if there was a line that was not announced, or a required line was missing. */
-export const endScope = (ended: Announcement["scope"]): void => {
-  const missing = announcements.filter((one) => one.scope === ended && one.required && !one.heard)
-  const lines = unannounced
+export const endScope = async (ended: Announcement["scope"]): Promise<void> => {
+  const isMissing = (one: Announcement) => one.scope === ended && one.required && !one.heard
+  const until = Date.now() + lateLineMillis
+  while (announcements.some(isMissing) && unannounced.length === 0 && Date.now() < until) await pause(20)
+  const missing = announcements.filter(isMissing)
+  const lines = takeUnannounced()
   announcements = ended === "file" ? [] : announcements.filter((one) => one.scope === "file")
-  unannounced = []
   scope = "file"
   const problems = [
     ...lines.map((line) => `unannounced: ${line}`),

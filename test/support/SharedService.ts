@@ -11,7 +11,7 @@ import * as Database from "./Database.js"
 import { eventually } from "./eventually.js"
 import { type Running, start } from "./InProcess.js"
 import { assertSound } from "./proofs.js"
-import { keepRunning, presentFile, stopShared } from "./sharing.js"
+import { isLastFile, keepRunning, presentFile, stopShared } from "./sharing.js"
 
 /** Files that one service serves: its database and its caches grow with each. */
 const mostFiles = 40
@@ -43,7 +43,9 @@ export const startShared = async (): Promise<Running> => {
       await stopShared()
       throw cause
     }
-    if (inject("isIsolated") || files.length >= mostFiles) await stopShared()
+    if (!inject("isIsolated") && files.length < mostFiles && !isLastFile(presentFile())) return
+    const lines = await stopShared()
+    if (lines.length > 0) throw new Error(`The shared service logged at its end: ${lines.join("\n")}`)
   }
   return {
     run: (effect) => service.run(Effect.provideService(effect, Database.TestDatabase, noDatabase)),
@@ -105,7 +107,7 @@ const assertReleased = async (service: Running, organisations: ReadonlyArray<Org
         `SELECT 'runs' AS what, id FROM runs WHERE org IN (${ids})
         UNION ALL SELECT 'start_queue', id FROM start_queue WHERE org IN (${ids})
         UNION ALL SELECT 'deliveries', id FROM deliveries WHERE org IN (${ids}) AND status = 'pending'
-        UNION ALL SELECT 'failed_jobs', task FROM failed_jobs`
+        UNION ALL SELECT 'failed_jobs', task FROM failed_jobs WHERE org IN (${ids})`
       ),
     (rows) => rows.length === 0
   )

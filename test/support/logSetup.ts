@@ -35,6 +35,9 @@ if (!(marked in Logger.tracerLogger)) {
 // A worker outlives a run that breaks down.
 recordProcess(inject("runDirectory"), process.pid)
 
+// What the tests of the run write is removed at its end, also if it is killed.
+process.env["TMPDIR"] = inject("runDirectory")
+
 const changedState = watchState()
 
 beforeAll(({ file }) => beginFile(file.filepath))
@@ -45,5 +48,5 @@ afterAll(() => {
   promised("a file leaves changed what the next files of its worker use", () =>
     assert.deepStrictEqual(changedState(), [])
   )
-  endScope("file")
+  return endScope("file")
 })

@@ -6,6 +6,7 @@ import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import { freePort } from "./freePort.js"
+import { programDir } from "./TestRun.js"
 
 export interface NatsServer {
   /** The directory of what it stores. */
@@ -32,7 +33,7 @@ const isExecutable = (file: string) => {
   }
 }
 
-const cache = path.join(os.tmpdir(), `svc-test-nats-${process.getuid?.()}`)
+const cache = `${programDir}-nats`
 
 /** Debian's package, unpacked into a cache and not installed. */
 const unpackServer = (): string => {

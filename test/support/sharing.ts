@@ -2,8 +2,9 @@
  * The service that the files of a worker share (`SharedService.ts`), as it stands between two files: the next file that does
  * not share it stops it, so that no file computes beside a service that is not its own.
  */
-import { readFileSync } from "node:fs"
-import { unannouncedLines } from "./LogExpectations.js"
+import { appendFileSync, readFileSync } from "node:fs"
+import { relative } from "node:path"
+import { takeUnannounced } from "./LogExpectations.js"
 
 /** A running service that files share. */
 export interface SharedProcess {
@@ -29,16 +30,39 @@ export const isSharing = (file: string): boolean => /\bstartShared/.test(readFil
 /** Begins a file: stops the shared service unless the file shares it. */
 export const beginFile = async (path: string): Promise<void> => {
   fileOfTests = path
-  if (sharedProcess !== undefined && !isSharing(path)) await stopShared()
+  if (sharedProcess === undefined || isSharing(path)) return
+  const { files } = sharedProcess
+  const lines = await stopShared()
+  if (lines.length > 0) blame(files, lines)
 }
 
-/** Stops the shared service. Throws if it logged trouble since its last file, of which the present file is not the cause. */
-export const stopShared = async (): Promise<void> => {
+/** Whether the service that files share ends with this file: the last one where their order is given (`scripts/test.mjs`). */
+export const isLastFile = (path: string): boolean =>
+  relative(process.cwd(), path) === process.env["SVC_TEST_ORDER"]?.split(",").at(-1)
+
+/** Stops the shared service. Returns the lines of trouble that it logged since its last file. */
+export const stopShared = async (): Promise<ReadonlyArray<string>> => {
   const service = sharedProcess
   sharedProcess = undefined
-  if (service === undefined) return
+  if (service === undefined) return []
   await service.stop()
-  const lines = unannouncedLines()
-  if (lines.length > 0)
-    throw new Error(`The service that ${service.files.join(", ")} shared logged after them: ${lines.join("\n")}`)
+  return takeUnannounced()
+}
+
+/** Reports lines of trouble as a failure of the files that a service served: the file that begins is not the cause. */
+const blame = (files: ReadonlyArray<string>, lines: ReadonlyArray<string>): void => {
+  const served = files.map((file) => relative(process.cwd(), file))
+  const error = `The service that ${served.join(", ")} shared logged after them: ${lines.join(" ⏎ ")}`
+  const report = process.env["SVC_TEST_REPORT"]
+  if (report === undefined) throw new Error(error)
+  const failures = [{ test: "(its log)", error: error.slice(0, 5_000) }]
+  const entry = {
+    project: process.env["SVC_TEST_PROJECT"],
+    file: "(a shared service)",
+    seconds: 0,
+    passed: 0,
+    failures,
+    served
+  }
+  appendFileSync(report, `${JSON.stringify(entry)}\n`)
 }
