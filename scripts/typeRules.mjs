@@ -1,10 +1,12 @@
 // Checks the types of every file of tsconfig.json as `tsc` does, applies the rules of the Effect language service, and
-// prints each violation that is an error. All files share one program, since most of the time goes into their types, and
+// prints each violation that is an error, and each of the rules on statements (`statementRules.mjs`). All files share one program, since most of the time goes into their types, and
 // rules without errors do not run: the package's own command loads the project again for every 50 files, and runs all
 // rules. The exit code is 0 only if there is no violation.
 import { checkSourceFileWorker } from "@effect/language-service/effect-lsp-patch-utils.js"
 import { createRequire } from "node:module"
+import { relative } from "node:path"
 import ts from "typescript"
+import { statementProblems } from "./statementRules.mjs"
 
 const host = {
   ...ts.sys,
@@ -38,11 +40,17 @@ for (const name of fileNames) {
   checkSourceFileWorker(ts, program, program.getSourceFile(name), program.getCompilerOptions(), report, "tsc")
 }
 
+const sources = fileNames.map((name) => relative(process.cwd(), name)).filter((name) => name.startsWith("src/"))
+const statements = statementProblems(program, sources)
+for (const problem of statements) console.log(problem)
+
 const format = {
   getCanonicalFileName: (name) => name,
   getCurrentDirectory: () => process.cwd(),
   getNewLine: () => "\n"
 }
 if (violations.length > 0) console.log(ts.formatDiagnostics(violations, format))
-console.log(`${fileNames.length} files, ${violations.length} violations, ${failures} failures of rules`)
-process.exit(fileNames.length > 0 && violations.length + failures === 0 ? 0 : 1)
+console.log(
+  `${fileNames.length} files, ${violations.length + statements.length} violations, ${failures} failures of rules`
+)
+process.exit(fileNames.length > 0 && violations.length + statements.length + failures === 0 ? 0 : 1)

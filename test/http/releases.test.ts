@@ -74,6 +74,13 @@ describe("an environment", () => {
     assert.sameMembers((await publish(id, 3)).deployedTo, ["live", auto.slug])
   })
 
+  it("of a customer alone, with autoDeploy, gets the organisation's publications for that customer", async () => {
+    const { slug } = await environment({ autoDeploy: true, customerId: customer })
+    const id = await workflow(1)
+    assert.deepStrictEqual((await publish(id, 2)).deployedTo.includes(slug), false)
+    assert.deepStrictEqual(await runs(id, "live"), 2)
+  })
+
   it("that a trigger names, or the organisation, is not deleted", async () => {
     const { id, slug } = await environment()
     const routes = [{ workflowId: await workflow(1), environment: slug }]

@@ -69,6 +69,20 @@ export const findMock = (
   return matching([...own, ...action.mocks], args)
 }
 
+/**
+ * What a run whose calls are all mocked gets of a secret: its members and elements, with made-up values. It shows what the code
+ * does with them, and no value to who may not read secrets.
+ */
+export const madeUp = (name: string, value: Json): Json => {
+  if (value === null) return null
+  if (typeof value === "number") return 0
+  if (typeof value === "boolean") return false
+  if (typeof value === "string") return `mock-${name}`
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([member, one]) => [member, madeUp(name, one)]))
+    : value.map((one) => madeUp(name, one))
+}
+
 /** The fixture of a recorded step; none if the step failed or its output was too large for the trace. */
 export const fixturesOf = (step: Json): ReadonlyArray<Fixture> => {
   if (!isObject(step) || step["status"] !== "completed") return []

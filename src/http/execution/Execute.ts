@@ -10,7 +10,8 @@ import { type Failure, NotFound, refuseWith, type Unavailable } from "../../doma
 import type { CustomerId, WorkflowId } from "../../domain/Ids.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { make as makeCustomerContext } from "../../actors/management/access/CustomerContext.js"
-import { missingPermission, outOfScope, type Principal } from "../../actors/management/Caller.js"
+import { outOfScope, type Principal } from "../../actors/management/Caller.js"
+import { makeDraftRuns } from "../../actors/management/run/DraftRuns.js"
 import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
@@ -46,6 +47,7 @@ export const make = Effect.gen(function* () {
   const { replyTo } = yield* makeStartReplies
   const digests = yield* Digests
   const quota = yield* StartQuota
+  const { checkDraft } = yield* makeDraftRuns
   const clock = yield* Effect.clock
 
   const runnableOf = (
@@ -62,11 +64,11 @@ export const make = Effect.gen(function* () {
   const startRun = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest, call: StartCall) {
     const { caller } = exchange
     const { body, draft, environment, surface } = call
-    yield* refuseWith(draft ? missingPermission(caller, "workflows:update") : undefined)
     yield* refuseWith(outOfScope(caller, "environment", environment))
     const claim = yield* runClaim(digests, caller, request, request.body)
     const context = yield* resolveContext(caller, request)
     const customer = context.customer?.id ?? null
+    if (draft) yield* checkDraft(exchange, environment, customer)
     const workflow = yield* typeof call.workflow === "function"
       ? call.workflow(caller, customer)
       : Effect.succeed(call.workflow)

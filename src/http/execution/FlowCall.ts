@@ -8,17 +8,17 @@ import { Conflict, DatasourceFailed, type Failure, FlowFailed, NotFound, TimedOu
 import { flowCall } from "../../domain/Limits.js"
 import type { RawReply, RequestHead } from "../Wire.js"
 import { type EndedRun, flowAnswer, runHeaders, type StartSurface } from "./RunReply.js"
-import { isEnvironmentSlug } from "../../domain/organisation/Environment.js"
+import { isEnvironmentSlug, latestEnvironment } from "../../domain/organisation/Environment.js"
 
 /** The surface's reply to a failure. `now`: Unix milliseconds. */
 export type FailureReply = (failure: Failure, requestId: string, now: number) => RawReply
 
-/** The version that the header `stage` means: the draft, or what an environment runs. Left: it is the slug of none. */
+/** The version that the header `stage` means: the draft in `test`, or what an environment runs. Left: it is the slug of none. */
 export const stageOf = ({
   headers
 }: RequestHead): Either.Either<{ readonly draft: boolean; readonly environment: string }, NotFound> => {
   const stage = (headers["stage"] ?? "").toLowerCase() || "live"
-  if (stage === "draft") return Either.right({ draft: true, environment: "live" })
+  if (stage === "draft") return Either.right({ draft: true, environment: latestEnvironment })
   return isEnvironmentSlug(stage)
     ? Either.right({ draft: false, environment: stage })
     : Either.left(new NotFound({ what: "stage" }))

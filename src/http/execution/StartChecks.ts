@@ -5,19 +5,22 @@ import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.j
 import { Egress } from "../../actors/ports/Egress.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import { type Failure, InvalidRequest, refuseUrl, ValidationFailed } from "../../domain/Failure.js"
-import { isEnvironmentSlug } from "../../domain/organisation/Environment.js"
+import { isEnvironmentSlug, latestEnvironment } from "../../domain/organisation/Environment.js"
 import type { RawRequest } from "../Wire.js"
 import type { ExecuteBody } from "./ExecuteBody.js"
 
-/** The slug of the environment: of the body, the header `x-svc-env`, or the organisation's default. Left: it is none. */
+/**
+ * The slug of the environment: of the body, the header `x-svc-env`, or the default, for drafts `test` and else the organisation's.
+ * Left: it is none.
+ */
 export const environmentOf = (
   caller: Principal,
   request: RawRequest,
-  body: { readonly environment?: string }
+  body: { readonly environment?: string; readonly draft?: boolean }
 ): Either.Either<string, InvalidRequest> => {
   const header = request.headers["x-svc-env"]
-  const slug =
-    body.environment ?? (header === undefined || header === "" ? caller.organisation.defaultEnvironment : header)
+  const byDefault = body.draft === true ? latestEnvironment : caller.organisation.defaultEnvironment
+  const slug = body.environment ?? (header === undefined || header === "" ? byDefault : header)
   return isEnvironmentSlug(slug)
     ? Either.right(slug.toLowerCase())
     : Either.left(

@@ -18,7 +18,10 @@ const ExecuteRequest = Schema.Struct({
     description: "echoed in the record and the callback; at most 4 KiB"
   }),
   environment: Schema.optional(Schema.String),
-  draft: Schema.optional(Schema.Boolean).annotations({ description: "runs the draft; needs workflows:update too" }),
+  draft: Schema.optional(Schema.Boolean).annotations({
+    description:
+      "runs the draft, in `test` unless an environment is named; needs `workflows:update` too, and elsewhere what deploying there needs"
+  }),
   mock: Schema.optional(MockMode).annotations({
     description:
       "partial: connectors answer from fixtures and mocks if there are any; full: connectors answer from nothing else"
@@ -101,7 +104,7 @@ export const flowContract = contract({
   summary: "Call a flow",
   description:
     "Runs the workflow of this name: the tenant's own before the organisation's. The header `stage` chooses the version: " +
-    "`DRAFT` (needs `workflows:update` too), or an environment, `live` without it. An Instant flow answers when it has " +
+    "`DRAFT` (in `test`; needs `workflows:update` too), or an environment, `live` without it. An Instant flow answers when it has " +
     "ended, after 60 s at most or its own `timeoutMs` of up to 120 s; others answer 202 at once.",
   answers: {
     200: "What the flow's success response says, with the status that it says.",

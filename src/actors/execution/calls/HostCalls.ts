@@ -1,5 +1,7 @@
 /** All host calls: decides from a call's name and arguments what it does, and of which kind it is. Makes no call itself. */
 import { Effect, Option, Redacted } from "effect"
+import { isSecretMember } from "../../../domain/access/SecretNames.js"
+import { madeUp } from "../../../domain/connector/Mocking.js"
 import type { Json } from "../../../domain/Json.js"
 import { type Reader, RunReads, type SecretReference, type SecretValue } from "../../ports/run/RunReads.js"
 import { approvalCall, makeApprovalCalls } from "./ApprovalCalls.js"
@@ -71,6 +73,8 @@ export const make = Effect.gen(function* () {
 
   // --- Secrets and configuration ---
 
+  const isMocked = ({ start }: RunSpec): boolean => start.mocking?.mode === "full"
+
   const planSecret = ({ args, spec }: HostRequest): HostCall => {
     const name = args[0]
     if (typeof name !== "string") return refusedCall(failure("TypeError", "svc.secrets.get takes the name of a secret"))
@@ -91,7 +95,10 @@ export const make = Effect.gen(function* () {
                   { code: "SecretNotFound" }
                 )
               ),
-            onSome: (found) => Effect.succeed(secretResult(found))
+            onSome: (found) => {
+              const result = secretResult(found)
+              return Effect.succeed(isMocked(spec) ? { value: madeUp(name, result.value) } : result)
+            }
           })
         )
       )
@@ -104,7 +111,12 @@ export const make = Effect.gen(function* () {
     return {
       _tag: "Read",
       run: reads.setting(reader(spec), `env.${key}`).pipe(
-        Effect.map((found) => ({ value: Option.getOrElse(found, () => args[1] ?? null) })),
+        Effect.map((found) => ({
+          value: Option.match(found, {
+            onNone: () => args[1] ?? null,
+            onSome: (value) => (isMocked(spec) && isSecretMember(key) ? madeUp(key, value) : value)
+          })
+        })),
         Effect.mapError(unavailableFailure)
       )
     }

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { AuditChange, AuditEntry } from "../../../domain/audit/Audit.js"
 import { isTerminal } from "../../../domain/run/Execution.js"
 import { executionSummary, type ExecutionView } from "../../../domain/run/ExecutionView.js"
-import { type Failure, InvalidState, Unavailable } from "../../../domain/Failure.js"
+import { type Failure, InvalidState, refuseWith, Unavailable } from "../../../domain/Failure.js"
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../../domain/run/Rerun.js"
 import { idempotencyKeyReused, type RunClaim } from "../../../domain/run/RunClaim.js"
@@ -11,9 +11,9 @@ import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartResult } from "../../ports/run/Executions.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { type CallContext, runAuditedCommand } from "../CallContext.js"
-import { missingPermission } from "../Caller.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { findDetailWith, findExecution } from "./ExecutionRecords.js"
+import { makeDraftRuns } from "./DraftRuns.js"
 import { makeRerunStart } from "./RerunStart.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { StartQuota } from "../organisation/StartQuota.js"
@@ -39,12 +39,14 @@ const make = Effect.gen(function* () {
   const executions = yield* Executions
   const identifiers = yield* Identifiers
   const rerunStart = yield* makeRerunStart
+  const { checkDraft } = yield* makeDraftRuns
 
   const find = findDetailWith(reads)
 
   const quota = yield* StartQuota
 
-  const findEnded = Effect.fnUntraced(function* ({ caller }: CallContext, id: string, request: RerunRequest) {
+  const findEnded = Effect.fnUntraced(function* (context: CallContext, id: string, request: RerunRequest) {
+    const { caller } = context
     const found = yield* findExecution(
       caller,
       id,
@@ -54,8 +56,9 @@ const make = Effect.gen(function* () {
     const { view } = found
     if (!isTerminal(view.status)) return yield* notEnded(view)
     const isDraft = view.workflowVersion === null && request.version !== "latest"
-    const refused = (isDraft ? missingPermission(caller, "workflows:update") : undefined) ?? rerunRefusal(request)
-    return refused === undefined ? found : yield* refused
+    if (isDraft) yield* checkDraft(context, view.environment, view.customerId)
+    yield* refuseWith(rerunRefusal(request))
+    return found
   })
 
   const auditEntry = (
@@ -93,7 +96,7 @@ const make = Effect.gen(function* () {
     return yield* find(context, id)
   })
 
-  /** Queues a new run, with the checks of any start; re-running a draft also needs the permission to change workflows. */
+  /** Queues a new run, with the checks of any start; re-running a draft needs what running it needs. */
   const rerun = Effect.fnUntraced(function* (
     context: CallContext,
     id: string,

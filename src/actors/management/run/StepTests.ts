@@ -29,9 +29,10 @@ import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartRequest, type StartResult } from "../../ports/run/Executions.js"
 import { type Runnable, Runnables } from "../../ports/run/Runnables.js"
 import { type CallContext, runAuditedCommand } from "../CallContext.js"
-import { missingPermission, outOfScope, type Principal } from "../Caller.js"
+import { missingPermission, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { makeStartAudit, startBy } from "./CallerStart.js"
+import { makeDraftRuns } from "./DraftRuns.js"
 import { findCustomer } from "../organisation/CustomerRecords.js"
 import { StartQuota } from "../organisation/StartQuota.js"
 import { currentTimestamp } from "../Timestamp.js"
@@ -90,6 +91,7 @@ const make = Effect.gen(function* () {
   const executions = yield* Executions
   const { startAudit } = yield* makeStartAudit
   const quota = yield* StartQuota
+  const { checkDraft } = yield* makeDraftRuns
   const reads = yield* ExecutionReads
   const runnables = yield* Runnables
 
@@ -128,10 +130,9 @@ const make = Effect.gen(function* () {
     const { caller } = context
     const { claim, environment, input = {}, item = null, step, steps = {}, traceparent } = command
     const workflow = yield* read(context, (tx) => findWorkflow(tx, caller, id))
-    yield* refuseWith(
-      outOfScope(caller, "environment", environment) ?? callRefusal(caller, command) ?? workflowRefusal(workflow)
-    )
+    yield* refuseWith(callRefusal(caller, command) ?? workflowRefusal(workflow))
     const acting = yield* findActing(context, workflow, command.customerId ?? null)
+    yield* checkDraft(context, environment, acting?.id ?? null)
     const analysis = yield* compileFor(caller, workflow, command)
     yield* refuseWith(requestRefusal(command, analysis))
     const draft = yield* runnables.draft(caller.organisationId, workflow.id)

@@ -29,7 +29,7 @@ export const stepTestOperations = [
     name: "drafts.testStep",
     summary: "Test a step of a workflow",
     description:
-      "Runs one step of the draft, with the steps inside of it, on made-up data, and answers its output, trace and error. By default no call has an effect. The test is an Instant run in the environment `test`, or that of `x-svc-env`.",
+      "Runs one step of the draft, with the steps inside of it, on made-up data, and answers its output, trace and error. By default no call has an effect. The test is an Instant run in the environment `test`, or that of `x-svc-env`, which needs what deploying there needs.",
     answers: { 200: "What the step gave, also if it failed." },
     example: { input: { order: "S-1024" }, steps: {}, mock: "full" },
     route: "POST /api/v1/workflows/:wid/steps/:name/test",

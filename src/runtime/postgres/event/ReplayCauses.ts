@@ -17,7 +17,7 @@ export const platformAutoReplay = (platform: PlatformValues): string | null =>
 export const deployedLetters = (workflowId: string, environments: string, customerId: string): string =>
   `d.context->>'workflowId' = ${workflowId}
    AND COALESCE(d.context->>'environment' = ANY(${environments}), true)
-   AND COALESCE(d.customer_id = ${customerId}, true)`
+   AND (${customerId} IS NULL OR d.customer_id = ${customerId})`
 
 /**
  * The condition on dead letters `d` of a connection: of its events, and of runs for its customer that a connection

@@ -57,7 +57,7 @@ const automaticEnvironments = (sql: Sql, { customerId }: PublishedWorkflow, by: 
   sql
     .unsafe(
       `WITH ${automaticSql}
-       SELECT slug, bool_or(customer_id IS NULL OR customer_id = $1) AS "isOwn", bool_or(protected) AS "isProtected"
+       SELECT slug, bool_or(customer_id IS NULL OR customer_id IS NOT DISTINCT FROM $1) AS "isOwn", bool_or(protected) AS "isProtected"
        FROM automatic GROUP BY slug ORDER BY bool_or(customer_id IS NULL) DESC, slug`,
       [customerId, by]
     )
