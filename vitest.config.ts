@@ -71,6 +71,11 @@ export default defineConfig({
     pool: "forks",
     // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
     poolOptions: { forks: { minForks: 2, maxForks: 2 } },
-    projects: [project("shared", (file) => !isMeasuring(file)), project("measuring", isMeasuring)]
+    projects: [
+      project("shared", (file) => !isMeasuring(file)),
+      project("measuring", isMeasuring),
+      // `npm run measure`: no part of the suite.
+      { plugins: [guestText], test: { ...base, name: "measure", include: ["test/measure/**/*.measure.ts"] } }
+    ]
   }
 })
