@@ -100,7 +100,12 @@ const growthWellWithin = <A>(
   for (let attempt = 0; attempt < 3; attempt++) {
     quarter = Math.min(quarter, leastCost(make, work, Math.floor(most / 4), 2))
     whole = Math.min(whole, leastCost(make, work, most, 1))
-    const at = (slowness: number): Growth => ({ quarter, whole, share: whole / (slowness * calibratedMillis()), slowness })
+    const at = (slowness: number): Growth => ({
+      quarter,
+      whole,
+      share: whole / (slowness * calibratedMillis()),
+      slowness
+    })
     const isWithin = (growth: Growth) => growth.share <= 0.9 && isProportional(growth)
     const atRest = at(1)
     if (isWithin(atRest)) return atRest
@@ -130,7 +135,12 @@ const attempts = 5
  * Measures that the function costs at most a calibrated 50 ms, and about as much as its input is long, by the least of several
  * measurements.
  */
-export const assertGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number, of = ""): void => {
+export const assertGrowth = <A>(
+  make: (size: number) => A,
+  work: (input: A) => unknown,
+  most: number,
+  of = ""
+): void => {
   const found = leastGrowth(make, work, most)
   const name = (what: string) => (of === "" ? what : `${of}: ${what}`)
   assertFigure({ of: name("time of the main loop in calibrated 50 ms"), value: found.share, bound: 1, unit: "times" })
