@@ -30,7 +30,7 @@ const shown = (number) => (Math.abs(number) < 10 ? number.toFixed(2) : number.to
 
 /** The line of a figure beside its bound. */
 export const figureLine = ([name, figure]) =>
-  `${isWithin(figure) ? "ok    " : "BEYOND"} ${shown(figure.value).padStart(8)} of ${shown(figure.bound)} ${figure.unit}  ${name}`
+  `${isWithin(figure) ? "ok    " : "BEYOND"} ${shown(figure.value).padStart(8)} of ${shown(figure.bound)} ${figure.unit}  ${name}${figure.at === undefined ? "" : ` (${figure.at})`}`
 
 /** What to say of the list of unsteady files, `undefined` if it is short. */
 export const unsteadyWarning = (list) =>

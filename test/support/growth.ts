@@ -133,18 +133,13 @@ const attempts = 5
 
 /**
  * Measures that the function costs at most a calibrated 50 ms, and about as much as its input is long, by the least of several
- * measurements.
+ * measurements. `at`: which of the inputs of a test it is.
  */
-export const assertGrowth = <A>(
-  make: (size: number) => A,
-  work: (input: A) => unknown,
-  most: number,
-  of = ""
-): void => {
+export const assertGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number, at?: string) => {
   const found = leastGrowth(make, work, most)
-  const name = (what: string) => (of === "" ? what : `${of}: ${what}`)
-  assertFigure({ of: name("time of the main loop in calibrated 50 ms"), value: found.share, bound: 1, unit: "times" })
-  assertFigure({ of: name("cost of four times the input"), value: growthOf(found), bound: mostGrowth, unit: "times" })
+  const input = at === undefined ? {} : { at }
+  assertFigure({ ...input, of: "calibrated 50 ms", value: found.share, bound: 1, unit: "times" })
+  assertFigure({ ...input, of: "cost of fourfold input", value: growthOf(found), bound: mostGrowth, unit: "times" })
 }
 
 const leastGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): Growth => {
