@@ -20,15 +20,12 @@ const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .map((name) => `test/${name}`)
 
 /**
- * Files that measure the memory, the delays or the computing of their own process, or the shared memory of the machine,
- * or that change V8's flags: with others it refuses the code cache of a build.
+ * Files that change V8's flags, with which it refuses the code cache of a build, or look at the shared memory of the machine.
  * Each has a worker for itself. The others share workers and their modules (`scripts/test.mjs`): to start a worker and to
  * load those takes longer than most of their tests. `test/support/logSetup.ts` fails a file that changes what they share.
  */
-const isMeasuring = (file: string): boolean =>
-  /process\.memoryUsage|\/proc\/sysvipc|setFlagsFromString|support\/(?:heap|growth|loopDelay)\.js"/.test(
-    readFileSync(file, "utf8")
-  )
+const isAlone = (file: string): boolean =>
+  /\/proc\/sysvipc|setFlagsFromString/.test(readFileSync(file, "utf8"))
 
 const times: Readonly<Record<string, number>> = JSON.parse(readFileSync("test/times.json", "utf8")).files
 
@@ -72,8 +69,8 @@ export default defineConfig({
     // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
     poolOptions: { forks: { minForks: 2, maxForks: 2 } },
     projects: [
-      project("shared", (file) => !isMeasuring(file)),
-      project("measuring", isMeasuring),
+      project("shared", (file) => !isAlone(file)),
+      project("measuring", isAlone),
       // `npm run measure`: no part of the suite.
       { plugins: [guestText], test: { ...base, name: "measure", include: ["test/measure/**/*.measure.ts"] } }
     ]
