@@ -28,7 +28,11 @@ const reachedBy = (file: string, reached = new Set<string>()): ReadonlySet<strin
 }
 
 /** Each file that a test reaches, once, with the test that reaches it. */
-const suite = new Map(files.flatMap((test) => [...reachedBy(test)].map((file) => [file, test] as const)))
+const suite = new Map(
+  [...files, "test/support/globalSetup.ts", "test/support/logSetup.ts"].flatMap((test) =>
+    [...reachedBy(test)].map((file) => [file, test] as const)
+  )
+)
 
 /** What measures, which files under test/measure import alone. */
 const measuring = ["pace", "growth", "loopDelay", "heap", "figures"].map((name) => `test/support/${name}.ts`)
