@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Duration, Effect, Either, Fiber, Layer } from "effect"
+import { Effect, Either, Fiber, Layer } from "effect"
 import { Socket } from "node:net"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
 import { OpenSockets } from "../../src/runtime/postgres/database/pool/OpenSockets.js"

@@ -8,7 +8,7 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { outwardPlaces } from "../../../src/domain/Limits.js"
 import { lockClasses } from "../../../src/runtime/postgres/database/NodeRow.js"
-import { beginRun, type ClusterNode, makeCluster, nodeOf, shardCount, type TestCluster } from "../../support/cluster.js"
+import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 
 const limit = { requests: 4, perSeconds: 3 }
