@@ -67,9 +67,13 @@ export default defineConfig({
     pool: "forks",
     // As few as many: vitest's pool ends the whole run when it removes an idle worker whose modules are shared.
     poolOptions: { forks: { minForks: 2, maxForks: 2 } },
-    projects: names.map((name) => ({
-      plugins: [guestText],
-      test: { ...base, name, include: files.filter((file) => projectOf(file) === name) }
-    }))
+    projects: [
+      ...names.map((name) => ({
+        plugins: [guestText],
+        test: { ...base, name, include: files.filter((file) => projectOf(file) === name) }
+      })),
+      // `npm run measure`: no part of the suite.
+      { plugins: [guestText], test: { ...base, name: "measure", include: ["test/measure/**/*.measure.ts"] } }
+    ]
   }
 })

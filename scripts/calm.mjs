@@ -1,9 +1,9 @@
-// Runs the test files that measure time, or those that are named, many times beside two busy loops: a test that fails here
+// Runs the test files of test/unsteady.json, or those that are named, many times beside two busy loops: a test that fails here
 // depends on a machine at rest. `npm run test:calm -- [--times N] [FILE…]`; 20 times by default. The exit code is 0 only if
 // all passed each time.
 import { spawn, spawnSync } from "node:child_process"
-import { readdirSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { readFileSync } from "node:fs"
+import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
@@ -19,15 +19,12 @@ if (!Number.isInteger(times) || times < 1) {
   process.exit(2)
 }
 
-const isTiming = (file) =>
-  /support\/(?:pace|growth|loopDelay)\.js"|performance\.now\(\)/.test(readFileSync(file, "utf8"))
-const files =
-  positionals.length > 0
-    ? positionals
-    : readdirSync("test", { recursive: true, encoding: "utf8" })
-        .filter((name) => name.endsWith(".test.ts"))
-        .map((name) => join("test", name))
-        .filter(isTiming)
+const unsteady = JSON.parse(readFileSync("test/unsteady.json", "utf8")).map(({ file }) => file)
+const files = positionals.length > 0 ? positionals : unsteady
+if (files.length === 0) {
+  console.error("test/unsteady.json is empty: name the files to run")
+  process.exit(2)
+}
 
 const loops = Array.from({ length: 2 }, () => spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" }))
 process.on("exit", () => loops.forEach((loop) => loop.kill("SIGKILL")))

@@ -118,9 +118,9 @@ const { status } = spawnSync(
   [
     "node_modules/vitest/vitest.mjs",
     "run",
-    "--project=nodes",
+    "--project=measure",
     "--reporter=./scripts/test/ChaosReporter.mjs",
-    "test/flow/cluster/chaos.test.ts"
+    "test/measure/flow/cluster/chaos.measure.ts"
   ],
   {
     stdio: "inherit",

@@ -113,17 +113,6 @@ describe("comments", () => {
   })
 })
 
-it("a test that limits a time measures the machine beside it", () => {
-  const bare = /assert\.(?:isBelow|isAtMost)\(\s*(?:performance\.now\(\)|took|elapsed)[^,\n]*,\s*\d/
-  const tests = readdirSync(path.join(root, "test"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".test.ts"))
-    .map((name) => `test/${name}`)
-  assert.deepStrictEqual(
-    tests.filter((file) => bare.test(read(file))),
-    []
-  )
-})
-
 it("two services never share a key, by which the layers would be mixed up", () => {
   const keys = sources.flatMap((file) =>
     [...read(file).matchAll(/\b(?:Tag|Service<\w+>\(\))\(\s*"([^"]+)"/g)].map(([, key = ""]) => key)

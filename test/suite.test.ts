@@ -1,10 +1,12 @@
 /** What the tests themselves must not do, since they would fail without a fault of the product. */
 import { assert, it } from "@effect/vitest"
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 
-const files = readdirSync("test", { recursive: true, encoding: "utf8" })
-  .filter((name) => name.endsWith(".test.ts"))
+const sources = readdirSync("test", { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
   .map((name) => `test/${name}`)
+const files = sources.filter((file) => file.endsWith(".test.ts"))
 
 const filesWith = (pattern: RegExp): ReadonlyArray<string> =>
   files.filter((file) => pattern.test(readFileSync(file, "utf8")))
@@ -12,4 +14,71 @@ const filesWith = (pattern: RegExp): ReadonlyArray<string> =>
 it("a test of a running service reads no event from the outbox, from which the service removes it at any moment", () => {
   const running = filesWith(/\bSELECT [^;`"']*\bpayload\b[^;`"']*\bFROM domain_events\b/)
   assert.deepStrictEqual(running, ["test/runtime/endpointDeliveries.test.ts"])
+})
+
+/** The files under test/ that a file imports, directly or not, with itself. */
+const reachedBy = (file: string, reached = new Set<string>()): ReadonlySet<string> => {
+  if (reached.has(file)) return reached
+  reached.add(file)
+  for (const [, name = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import) "(\.[^"]+)\.js"/g)) {
+    const imported = join(dirname(file), `${name}.ts`)
+    if (imported.startsWith("test/") && existsSync(imported)) reachedBy(imported, reached)
+  }
+  return reached
+}
+
+/** Each file that a test reaches, once, with the test that reaches it. */
+const suite = new Map(
+  [...files, "test/support/globalSetup.ts", "test/support/logSetup.ts"].flatMap((test) =>
+    [...reachedBy(test)].map((file) => [file, test] as const)
+  )
+)
+
+/** What measures, which files under test/measure import alone. */
+const measuring = ["pace", "growth", "loopDelay", "heap", "figures"].map((name) => `test/support/${name}.ts`)
+
+it("no test measures: times, memory, rates and growth are bounded in test/measure", () => {
+  assert.isAbove(suite.size, files.length)
+  for (const file of measuring) assert.isTrue(existsSync(file), file)
+  assert.deepStrictEqual(
+    measuring.flatMap((file) => (suite.has(file) ? [`${suite.get(file)} reaches ${file}`] : [])),
+    []
+  )
+})
+
+/** Why a file of the suite may read this clock. It bounds nothing by it. */
+const clockReaders: { readonly [file: string]: string } = {
+  "test/runtime/jailedProcess.test.ts": "gives the product, which reads this clock, a time",
+  "test/runtime/pathProxy.test.ts": "proves that a delay took no less than it should",
+  "test/runtime/runnerChoice.test.ts": "gives the product, which reads this clock, a time",
+  "test/suite.test.ts": "names it",
+  "test/support/Service.ts": "tells measurements what a start took",
+  "test/support/eventually.ts": "ends its wait",
+  "test/support/pathProxy.ts": "delays what it passes on",
+  "test/support/processState.ts": "compares the function itself",
+  "test/support/upgrade/Load.ts": "tells what the requests of a load took",
+  "test/support/watch.ts": "tells measurements when a message came"
+}
+
+it("no test reads the clock of measurements, but for those that bound nothing by it", () => {
+  const readers = [...suite.keys()].filter((file) => readFileSync(file, "utf8").includes("performance.now"))
+  assert.deepStrictEqual(readers.toSorted(), Object.keys(clockReaders).toSorted())
+})
+
+it("no test bounds what the clock says from above", () => {
+  const bound =
+    /(?:isBelow|isAtMost|toBeLessThan\w*)\(.*\bDate\.now\(\)|\bDate\.now\(\).*(?:isBelow|isAtMost|toBeLessThan)|(?:assert|expect)\b.*\bDate\.now\(\)[^<]*<=? *[\w(]/
+  const bounding = [...suite.keys()]
+    .filter((file) => file !== "test/suite.test.ts")
+    .flatMap((file) =>
+      readFileSync(file, "utf8")
+        .split("\n")
+        .flatMap((line) => (bound.test(line) ? [`${file}: ${line.trim()}`] : []))
+    )
+  assert.deepStrictEqual(bounding, [])
+})
+
+it("no test bounds the memory of a process", () => {
+  const bounding = filesWith(/(?:isBelow|isAtMost|toBeLessThan\w*)\(.*(?:memoryUsage|\bVm(?:RSS|HWM)\b|\brss\b)/)
+  assert.deepStrictEqual(bounding, [])
 })

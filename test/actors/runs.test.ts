@@ -11,7 +11,6 @@ import { poisonAfter } from "../../src/domain/Limits.js"
 import { executionId, organisation } from "../support/journal.js"
 import { makeRunWorld, passUntil, request, runnable } from "../support/runWorld.js"
 import { call, type Guest } from "../support/scriptedSandbox.js"
-import { assertWithin } from "../support/pace.js"
 
 const get = (path: string) => call("fetch", { url: `https://acme.test/${path}` })
 const bodyOf = (answer: Json): Json => (isObject(answer) ? (answer["body"] ?? null) : null)
@@ -284,7 +283,7 @@ describe("the queued runs of an organisation at its limit", () => {
       yield* passUntil(() => world.guestHost.started.length > 0, "1 millis")
       const before = yield* Clock.currentTimeMillis
       yield* passUntil(() => world.ended.size === 20, "1 millis")
-      assertWithin((yield* Clock.currentTimeMillis) - before, 250)
+      assert.isBelow((yield* Clock.currentTimeMillis) - before, 250)
     }).pipe(Effect.provide(world.layer))
   })
 })

@@ -55,9 +55,9 @@ describe("The slices of busy runs", () => {
     Effect.gen(function* () {
       const slices = new SliceOrder(yield* Effect.clock).of(one)
       let [steps, beside] = [0, 0]
-      const until = performance.now() + 60
+      const until = Date.now() + 60
       const work = function* () {
-        while (performance.now() < until) {
+        while (Date.now() < until) {
           steps++
           yield
         }

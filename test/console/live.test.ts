@@ -5,7 +5,6 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser, Page } from "playwright-core"
 import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
-import { paced } from "../support/pace.js"
 import { eventually } from "../support/eventually.js"
 import { freePort } from "../support/freePort.js"
 import { worldOf } from "../support/World.js"
@@ -34,8 +33,6 @@ afterAll(async () => {
 }, 60_000)
 
 const rowsOf = (page: Page) => page.locator("main .waterfall tbody tr").allInnerTexts()
-/** A fast look: nothing is polled in so short a time. */
-const soon = () => paced(4_000)
 
 describe("pages", () => {
   it("draw a run as it goes on, and at its end as it is loaded afterwards", async () => {
@@ -57,8 +54,7 @@ describe("pages", () => {
     const before = (await rowsOf(page)).length
     await eventually(
       () => rowsOf(page),
-      (rows) => rows.length > before,
-      soon()
+      (rows) => rows.length > before
     )
     await page.locator("main header").getByText("completed").waitFor({ timeout: 20_000 })
     await page.waitForTimeout(1_000)
@@ -93,21 +89,20 @@ describe("pages", () => {
     assert.deepStrictEqual(polls, [])
     await client.run(client.dev.exampleWorkflowId, { name: "both" })
     const newer = (tab: Page) => tab.getByRole("button", { name: /Show \d+ newer/ })
-    await Promise.all([page, other].map((tab) => newer(tab).waitFor({ timeout: soon() })))
+    await Promise.all([page, other].map((tab) => newer(tab).waitFor()))
     assert.deepStrictEqual(streams, [])
 
     await page.close()
     await eventually(
       async () => streams.length,
-      (count) => count === 1,
-      soon()
+      (count) => count === 1
     )
     const shown = await other.locator("main tbody tr").count()
     await newer(other).click()
     // A run that is started before the list is read again is no newer one.
     await other.locator("main tbody tr").nth(shown).waitFor()
     await client.run(client.dev.exampleWorkflowId, { name: "the other" })
-    await newer(other).waitFor({ timeout: soon() })
+    await newer(other).waitFor()
     await other.close()
   }, 60_000)
 

@@ -95,17 +95,17 @@ const quietOf = ({ context, page }: Visitor) => {
   context.on("request", (request) => {
     if (request.url().includes("/watch?")) return
     open.add(request)
-    last = performance.now()
+    last = Date.now()
   })
   const close = (request: Request) => {
     open.delete(request)
-    last = performance.now()
+    last = Date.now()
   }
   context.on("requestfinished", close)
   context.on("requestfailed", close)
   return async () => {
-    last = performance.now()
-    while (open.size > 0 || performance.now() - last < 100) await page.waitForTimeout(25)
+    last = Date.now()
+    while (open.size > 0 || Date.now() - last < 100) await page.waitForTimeout(25)
   }
 }
 

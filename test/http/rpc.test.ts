@@ -4,7 +4,6 @@ import { connect as connectTo } from "node:net"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { makeKey } from "../support/keys.js"
-import { assertWithin } from "../support/pace.js"
 import { connectRpc, itemOf, openRpc, type RawRpc, type RpcStream } from "../support/rpc.js"
 
 let svc: Running
@@ -193,14 +192,12 @@ describe("a caller", () => {
     assert.strictEqual(found?.exit.value.data.length, own)
   })
 
-  it("whose key is revoked loses its connection within a second", async () => {
+  it("whose key is revoked loses its connection", async () => {
     const { id, key } = await makeKey(svc, { preset: "custom", permissions: { executions: ["read"] } })
     const connection = await connect(key)
     assert.isDefined((await connection.call("executions.list")).value)
     await svc.ask("DELETE", `/api/v1/api-keys/${id}`, { key: svc.first.key })
-    const begun = performance.now()
     assert.strictEqual(await connection.closed, 4401)
-    assertWithin(performance.now() - begun, 1_500)
   })
 
   it("lacks what its key lacks, call by call", async () => {

@@ -11,7 +11,6 @@ import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { makeKey, makeKeyOfOtherWorkspace, makeScopedKey } from "../support/keys.js"
-import { assertWithin } from "../support/pace.js"
 import { cookieOf, origin, signInTo } from "../support/signIn.js"
 import { type Followed, watchIn } from "../support/watch.js"
 
@@ -69,10 +68,8 @@ const idsOf = ({ messages }: Followed) => messages.map(({ id }) => id)
 describe("a watch", () => {
   it("tells topic, id, status and time of changes of every topic, and no more of them", async () => {
     const followed = await watch("executions,events,connections,triggers,notifications")
-    const started = performance.now()
     const execution = await run()
     await followed.told(execution, "completed")
-    assertWithin(performance.now() - started, 1_000)
     const routes = [{ workflowId: svc.first.workflowId }]
     const trigger = await ask("POST", "/api/v1/triggers", { type: "event", name: "t", event: { type: "x.y" }, routes })
     const event = await ask("POST", "/api/v1/events", { type: "x.y", payload: {} })
@@ -261,9 +258,8 @@ describe("a watch tells nothing beyond what its caller reaches", () => {
     const followed = await watch("executions", { key: key.key })
     const narrowed = await makeKey(svc, {})
     const other = await watch("executions", { key: narrowed.key })
-    const revoked = performance.now()
     await svc.ask("DELETE", `/api/v1/api-keys/${key.id}`, { key: svc.first.key })
-    assertWithin((await followed.ended) - revoked, 1_000)
+    await followed.ended
     const { version } = await ask("GET", `/api/v1/api-keys/${narrowed.id}`)
     const body = { version, allowedIps: ["203.0.113.9/32"] }
     const changed = await svc.ask("PUT", `/api/v1/api-keys/${narrowed.id}`, { key: svc.first.key, body })
@@ -292,15 +288,12 @@ describe("a watch tells nothing beyond what its caller reaches", () => {
       await person("removed@example.com"),
       await person("left@example.com")
     ]
-    const began = performance.now()
     const roles = await owner("PUT", `/api/v1/users/${demoted.id}`, { body: { roleId: "viewer" } })
     assert.strictEqual(roles.status, 200, roles.text)
     assert.strictEqual((await owner("DELETE", `/api/v1/users/${removed.id}`)).status, 204)
     const sessions = (await left.ask("GET", "/api/v1/sessions")).body.data
     await left.ask("DELETE", `/api/v1/sessions/${sessions[0].id}`)
-    const changed = performance.now()
-    for (const { followed } of [demoted, removed, left]) assertWithin((await followed.ended) - changed, 1_000)
-    assert.isAbove(changed, began)
+    for (const { followed } of [demoted, removed, left]) await followed.ended
     await runOther()
     for (const { followed } of [demoted, removed, left]) assert.deepStrictEqual(idsOf(followed), [])
   })

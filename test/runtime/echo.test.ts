@@ -6,7 +6,6 @@ import { EgressBlocked, EgressTimedOut, EgressUnreachable } from "../../src/acto
 import { AuthMethod } from "../../src/domain/connector/AuthMethod.js"
 import { injectedSecrets } from "../../src/domain/connector/request/Injection.js"
 import { type EchoFilter, echoFilter } from "../../src/runtime/egress/Echo.js"
-import { assertWithin } from "../support/pace.js"
 
 const answered = (body: string | Uint8Array, headers: ReadonlyArray<readonly [string, string]> = []) => ({
   status: 200,
@@ -144,16 +143,6 @@ describe("A credential that a provider repeats", () => {
 
   it("of three characters or fewer is not removed, since it would occur everywhere", () => {
     assert.strictEqual(text(filter("abc", "").answer(answered("abc"))), "abc")
-  })
-
-  it("costs little time in an answer without it", () => {
-    const token = `eyJ${"aB3_-x".repeat(300)}`
-    const answer = answered(JSON.stringify({ rows: Array.from({ length: 200 }, (_, at) => ({ at, name: "row" })) }))
-    const rounds = 2_000
-    for (let i = 0; i < rounds; i++) filter(token).answer(answer)
-    const started = performance.now()
-    for (let i = 0; i < rounds; i++) filter(token).answer(answer)
-    assertWithin((performance.now() - started) / rounds, 0.5)
   })
 })
 

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { Duration, Effect, Either, Fiber, Layer } from "effect"
+import { Effect, Either, Fiber, Layer } from "effect"
 import { Socket } from "node:net"
 import { Journal } from "../../src/actors/ports/run/Journal.js"
 import { OpenSockets } from "../../src/runtime/postgres/database/pool/OpenSockets.js"
@@ -7,7 +7,6 @@ import * as JournalOnPostgres from "../../src/runtime/postgres/journal/Journal.j
 import { adminConnection, TestDatabase } from "../support/Database.js"
 import { layer, openingChange, openRun, organisation } from "../support/journal.js"
 import { layer as withLayer } from "../support/layer.js"
-import { assertWithin } from "../support/pace.js"
 import { WriterSql } from "../support/Sql.js"
 
 describe("Changes that commit together", () => {
@@ -105,8 +104,8 @@ describe("The connections of the journal", () => {
         const second = yield* append
         yield* Effect.sleep("50 millis")
         yield* query("COMMIT")
-        const [took] = yield* Effect.timed(Fiber.joinAll([first, second]))
-        assertWithin(Duration.toMillis(took), 1_000)
+        // A further connection never opens.
+        yield* Fiber.joinAll([first, second])
       })
     )
   })

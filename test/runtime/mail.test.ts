@@ -17,7 +17,6 @@ import { eventually } from "../support/eventually.js"
 import { cert, type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 import { compiledPatterns } from "../support/patterns.js"
 import { organisation } from "../support/journal.js"
-import { assertWithin } from "../support/pace.js"
 
 const email = builtIn.definition()
 const password = "canary-of-the-mailbox"
@@ -242,10 +241,8 @@ describe("An SMTP server", () => {
     const url = `smtp://tls.example:${plain.port}`
     for (const command of ["CONNECT", "EHLO", "AUTH"]) {
       plain.script = { [command]: null }
-      const started = performance.now()
       const failure = Either.getOrThrow(Either.flip(await send({ url, timeout: Duration.millis(300) })))
       assert.deepInclude(failure, { _tag: "EgressTimedOut", afterMillis: 300 }, command)
-      assertWithin(performance.now() - started, 2_000)
     }
     plain.script = { CONNECT: "220-x\r\n".repeat(200_000) }
     assert.include(JSON.stringify(Either.getOrThrow(Either.flip(await send({ url })))), "maximum allowed size")

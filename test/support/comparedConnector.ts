@@ -133,3 +133,26 @@ export const withAction = (name: string, change: (action: JsonObject) => object)
 export const withRequest = (name: string, change: object): Partial<ConnectorManifest> => ({
   actions: actions.map((one) => (one.name === name ? { ...one, request: { ...one.request, ...change } } : one))
 })
+
+/** A document with 20,000 operations, and schemas that fan out. */
+export const largeOpenApi: JsonObject = (() => {
+  const paths = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, at) => [
+      `/p${at}/{a}/{b}/{c}`,
+      { get: { responses: { 200: content({ $ref: "#/components/schemas/s0" }) } } }
+    ])
+  )
+  const schemas = Object.fromEntries(
+    Array.from({ length: 2_000 }, (_, at) => [
+      `s${at}`,
+      {
+        allOf: Array.from({ length: 20 }, (_, next) => ({ $ref: `#/components/schemas/s${(at * 7 + next) % 2_000}` }))
+      }
+    ])
+  )
+  return {
+    ...openApi,
+    paths: { ...(openApi["paths"] as JsonObject), ...paths },
+    components: { schemas: { ...schemas, Person: { $ref: "#/components/schemas/s1" } } }
+  }
+})()

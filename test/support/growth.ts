@@ -1,4 +1,5 @@
 /** Measures what a function costs as its input grows, in units of a fixed loop that is timed in the same process. */
+import { assertFigure } from "./figures.js"
 
 const turns = 32_000_000
 /** What the fixed loop takes on the machine that this code was written on. */
@@ -86,43 +87,68 @@ export const measureGrowth = <A>(make: (size: number) => A, work: (input: A) => 
 }
 
 /**
- * Whether a quarter and the whole are well within the bounds by few measurements: most inputs need no more. The quarter
+ * The growth if a quarter and the whole are well within the bounds by few measurements: most inputs need no more. The quarter
  * is measured twice, since a first call that is slow would hide growth. The memory is timed only if the costs are above
  * the bounds of a machine at rest.
  */
-const isWellWithin = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): boolean => {
+const growthWellWithin = <A>(
+  make: (size: number) => A,
+  work: (input: A) => unknown,
+  most: number
+): Growth | undefined => {
   let [quarter, whole] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   for (let attempt = 0; attempt < 3; attempt++) {
     quarter = Math.min(quarter, leastCost(make, work, Math.floor(most / 4), 2))
     whole = Math.min(whole, leastCost(make, work, most, 1))
-    const isWithin = (slowness: number) =>
-      whole <= 0.9 * slowness * calibratedMillis() && isProportional({ quarter, whole, slowness })
-    if (isWithin(1) || isWithin(memorySlowness())) return true
+    const at = (slowness: number): Growth => ({
+      quarter,
+      whole,
+      share: whole / (slowness * calibratedMillis()),
+      slowness
+    })
+    const isWithin = (growth: Growth) => growth.share <= 0.9 && isProportional(growth)
+    const atRest = at(1)
+    if (isWithin(atRest)) return atRest
+    const slowed = at(memorySlowness())
+    if (isWithin(slowed)) return slowed
   }
-  return false
+  return undefined
 }
 
 /**
- * Whether the cost grew about as the input did: four times the input, at most six times the cost. A quarter may fit into
+ * How many times the cost grew while the input grew fourfold. A quarter may fit into
  * the processor's own memory where the whole does not, so that only the whole is slowed.
  */
-const isProportional = ({ quarter, slowness, whole }: Pick<Growth, "quarter" | "slowness" | "whole">): boolean =>
-  whole <= 6 * slowness * Math.max(quarter, noise * calibratedMillis())
+const growthOf = ({ quarter, slowness, whole }: Pick<Growth, "quarter" | "slowness" | "whole">): number =>
+  whole / (slowness * Math.max(quarter, noise * calibratedMillis()))
+
+/** Four times the input may cost so many times as much. */
+const mostGrowth = 6
+
+const isProportional = (growth: Pick<Growth, "quarter" | "slowness" | "whole">): boolean =>
+  growthOf(growth) <= mostGrowth
 
 /** How often a cost that exceeds its bounds is measured again: another program may have had the processor. */
 const attempts = 5
 
-/** Why the function costs too much for its input, by the least of several measurements; `undefined` if it does not. */
-export const findExcess = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number) => {
-  if (isWellWithin(make, work, most)) return undefined
-  let excess: string | undefined
-  for (let attempt = 0; attempt < attempts; attempt++) {
+/**
+ * Measures that the function costs at most a calibrated 50 ms, and about as much as its input is long, by the least of several
+ * measurements. `at`: which of the inputs of a test it is.
+ */
+export const assertGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number, at?: string) => {
+  const found = leastGrowth(make, work, most)
+  const input = at === undefined ? {} : { at }
+  assertFigure({ ...input, of: "calibrated 50 ms", value: found.share, bound: 1, unit: "times" })
+  assertFigure({ ...input, of: "cost of fourfold input", value: growthOf(found), bound: mostGrowth, unit: "times" })
+}
+
+const leastGrowth = <A>(make: (size: number) => A, work: (input: A) => unknown, most: number): Growth => {
+  const fast = growthWellWithin(make, work, most)
+  if (fast !== undefined) return fast
+  for (let attempt = 1; ; attempt++) {
     const growth = measureGrowth(make, work, most)
-    const isLong = growth.share >= 1
-    if (!isLong && isProportional(growth)) return undefined
-    excess = `${isLong ? "holds the main loop too long" : "costs more than its input"}: ${JSON.stringify(growth)}`
+    const isWithin = growth.share < 1 && isProportional(growth)
     // No other program makes it ten times as slow.
-    if (growth.share > 10) break
+    if (isWithin || attempt === attempts || growth.share > 10) return growth
   }
-  return excess
 }

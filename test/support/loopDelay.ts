@@ -17,12 +17,12 @@ export const measureLoopDelay = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   )
 
 /**
- * Asserts that the work delays this process's event loop by less than `millis`, paced, in one of three rounds: the work is
+ * Measures that the work delays this process's event loop by less than `millis`, paced, in one of three rounds: the work is
  * done once, and again only if it took more.
  */
 export const assertLoopWithin = (
   millis: number,
   work: () => Promise<unknown>,
-  message = "the main loop was held up"
+  of = "the longest delay of the main loop"
 ): Promise<void> =>
-  assertOnceWithin(millis, message, async () => (await Effect.runPromise(measureLoopDelay(Effect.promise(work)))).worst)
+  assertOnceWithin(millis, of, async () => (await Effect.runPromise(measureLoopDelay(Effect.promise(work)))).worst)

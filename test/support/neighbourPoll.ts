@@ -7,8 +7,8 @@ import { startProvider } from "./provider.js"
 const intervalSeconds = 30
 
 export interface NeighbourPoll {
-  /** Fails if polls were left out since the start. */
-  readonly assertKept: () => void
+  /** How many polls were due since the start at least, and were made. */
+  readonly polls: () => { readonly due: number; readonly made: number }
   readonly stop: () => Promise<void>
 }
 
@@ -49,13 +49,10 @@ export const startPoll = async (neighbour: Client): Promise<NeighbourPoll> => {
     routes: [{ workflowId }],
     appEvent: { connector: "polled", event: "item" }
   })
-  const began = performance.now()
+  const began = Date.now()
   return {
     // The first poll comes at once: as many as whole intervals have passed are always there.
-    assertKept: () => {
-      const due = Math.floor((performance.now() - began) / (intervalSeconds * 1_000))
-      assert.isAtLeast(system.requests.length, due, "polls of the neighbour were left out")
-    },
+    polls: () => ({ due: Math.floor((Date.now() - began) / (intervalSeconds * 1_000)), made: system.requests.length }),
     stop: () => system.close()
   }
 }

@@ -1,5 +1,5 @@
-/** Limits on time in tests: multiples of a fixed loop that is timed in the same test. */
-import { assert } from "@effect/vitest"
+/** Bounds on time in measurements: multiples of a fixed loop that is timed in the same measurement. */
+import { assertFigure } from "./figures.js"
 import { spin, spinMillis } from "./growth.js"
 
 const rounds = 5
@@ -14,23 +14,18 @@ const presentMillis = (): number => {
   return times.toSorted((a, b) => a - b)[Math.floor(rounds / 2)] ?? spinMillis
 }
 
-/** Asserts that it took less than `millis`, paced. The loop, a quarter of a second, is timed only if it took more. */
-export const assertWithin = (took: number, millis: number, message?: string): void => {
-  if (!(took < millis)) assert.isBelow(took, paced(millis), message)
-}
+/** Measures that it took less than `millis`, paced. The loop, a quarter of a second, is timed only if it took more. */
+export const assertWithin = (took: number, millis: number, of = ""): void =>
+  assertFigure({ of, value: took, bound: took < millis ? millis : paced(millis), unit: "ms" })
 
 /**
- * Asserts that `measure` resolves to less than `millis`, paced, in one of three rounds: a delay that the service itself
+ * Measures that `measure` resolves to less than `millis`, paced, in one of three rounds: a delay that the service itself
  * causes is in each of them, one that the machine adds is not.
  */
-export const assertOnceWithin = async (
-  millis: number,
-  message: string,
-  measure: () => Promise<number>
-): Promise<void> => {
+export const assertOnceWithin = async (millis: number, of: string, measure: () => Promise<number>): Promise<void> => {
   let least = Infinity
   for (let round = 0; round < 3 && !(least < millis); round++) least = Math.min(least, await measure())
-  assertWithin(least, millis, message)
+  assertWithin(least, millis, of)
 }
 
 /** What takes `millis` on a machine at rest, in milliseconds of this machine as it is now: more where it is slower or busy. */

@@ -129,3 +129,15 @@ export const startPathProxy = async (serverPort: number, options: PathProxyOptio
     }
   }
 }
+
+/** The settings of a node whose logins reach Postgres through a proxy: all. */
+export const throughProxy = (env: Readonly<Record<string, string>>, port: number): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => {
+      if (!name.includes("DATABASE_URL")) return []
+      const url = new URL(value)
+      url.hostname = "127.0.0.1"
+      url.port = String(port)
+      return [[name, url.href]]
+    })
+  )

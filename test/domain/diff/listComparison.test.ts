@@ -3,7 +3,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
 import { type ComparisonOrder, compareLists, type ListComparison } from "../../../src/domain/diff/ListComparison.js"
 import type { Json } from "../../../src/domain/Json.js"
-import { assertWithin } from "../../support/pace.js"
 
 const compare = (source: ReadonlyArray<Json>, target: ReadonlyArray<Json>, more: Partial<ComparisonOrder> = {}) => {
   const work = compareLists({ source, target, key: ["id"], fields: null, ignore: [], ...more })
@@ -171,14 +170,12 @@ describe("a comparison of two lists", () => {
     const members = (value: number) => Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`m${n}`, value]))
     const below = (name: string, value: number) => [{ id: 1, [name]: members(value) }]
     assert.isFalse(isGivenUp(below("a", 1), below("a", 2)))
-    const started = performance.now()
     assert.isTrue(isGivenUp(below("x".repeat(1_000_000), 1), below("x".repeat(1_000_000), 2)))
     const deep = (value: number) =>
       Array.from({ length: 200 }).reduce<Json>((inner) => ({ deeper: inner }), members(value))
     assert.isTrue(isGivenUp([{ id: 1, deep: deep(1) }], [{ id: 1, deep: deep(2) }]))
     const wide = (value: number) => Array.from({ length: 60_000 }, (_, id): Json => ({ id, a: value, b: value }))
     assert.isTrue(isGivenUp(wide(1), wide(2)))
-    assertWithin(performance.now() - started, 2_000)
   })
 
   it("pauses inside of one record", () => {

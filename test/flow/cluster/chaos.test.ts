@@ -1,6 +1,5 @@
 /** A cluster whose nodes come and go keeps its promises: `npm run chaos` runs it. What it draws, and its command, are tested. */
 import { assert, describe, it } from "@effect/vitest"
-import { announce } from "../../support/LogExpectations.js"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as net from "node:net"
@@ -9,30 +8,11 @@ import * as path from "node:path"
 import { startFarm } from "../../support/chaos/Farm.js"
 import { makeLedger } from "../../support/chaos/Ledger.js"
 import { makeTrial } from "../../support/chaos/Trial.js"
-import { areFinal } from "../../support/chaos/Verdict.js"
-import { BrokenPromise } from "../../support/promises.js"
-import { runChaos } from "../../support/chaos/Chaos.js"
+import { assertPromises, shortest } from "../../support/chaos/Promises.js"
 import { drawFaults, drawMoods, type Fault } from "../../support/chaos/Plan.js"
 
-/** The shortest trial of which every draw has all kinds of faults. */
-const shortest = 25
-const seconds = Number(process.env["SVC_CHAOS_SECONDS"] ?? shortest)
-const seed = Number(process.env["SVC_CHAOS_SEED"] ?? 1)
-const logs = process.env["SVC_CHAOS_LOGS"]
-const port = Number(process.env["SVC_CHAOS_PORT"] ?? 0)
-
 describe("a cluster whose nodes, builds, clocks, Postgres and NATS come and go", () => {
-  it("keeps its promises", { timeout: seconds * 1_000 + 600_000 }, async () => {
-    // Whatever the nodes say of faults; what they do is judged.
-    announce(/./)
-    // Not `console`, which the runner of the tests holds back until the end.
-    const print = (line: string) => void process.stdout.write(`${line}\n`)
-    const violations = await runChaos({ seed, durationMillis: seconds * 1_000, logs, port, print })
-    // They are in the table.
-    const cause = new Error(violations.join("\n"))
-    if (areFinal(violations)) throw new BrokenPromise("promises were violated", cause)
-    if (violations.length > 0) throw new Error("promises were violated", { cause })
-  })
+  it("keeps its promises", { timeout: 600_000 + shortest * 1_000 }, () => assertPromises({}))
 })
 
 const kinds = ["kill", "stop", "freeze", "cut", "slow", "join", "clock", "partition", "broker", "postgres", "release"]

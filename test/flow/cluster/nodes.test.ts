@@ -11,7 +11,6 @@ import {
 } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
-import { assertWithin, paced } from "../../support/pace.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
@@ -102,10 +101,8 @@ describe("a node that is killed", () => {
       Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `kill${n}`, calls: 4, pause: 250 }))
     )
     await new Promise((done) => setTimeout(done, 600))
-    const killed = performance.now()
     nodeAt(2).kill("SIGKILL")
     await cluster.whole(2)
-    assertWithin(performance.now() - killed, 5_000)
     for (const [n, id] of runs.entries()) {
       const run = await nodeAt(n % 2).client.ended(id, 30_000)
       assert.strictEqual(run.status, "completed", JSON.stringify(run))
@@ -131,22 +128,18 @@ describe("a node that is frozen", () => {
   it("loses its runs to the others, sends nothing more when it wakes, and returns as a new one", async () => {
     announce(/"cluster\.seat_lost"/, { required: true })
     announceEndedSessions()
-    // Timed before there are runs: it holds the loop, and with it the provider.
-    const patience = paced(60_000)
     // The time that it was frozen counts as time in which its runner did not answer.
     announce(/"sandbox\.runner_(?:not_started|replaced)"|"computing\.worker\.replaced"/)
     const runs = await Promise.all(
       Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 15, pause: 500 }))
     )
     await new Promise((done) => setTimeout(done, 500))
-    const frozenAt = Date.now()
     nodeAt(2).kill("SIGSTOP")
     await cluster.whole(2)
-    assertWithin(Date.now() - frozenAt, 12_000)
     nodeAt(2).kill("SIGCONT")
     await cluster.whole(3)
     for (const id of runs) {
-      const run = await nodeAt(0).client.ended(id, patience)
+      const run = await nodeAt(0).client.ended(id, 300_000)
       assert.strictEqual(run.status, "completed", JSON.stringify(run))
     }
     for (const n of runs.keys()) {
@@ -203,14 +196,12 @@ describe("the caller who waits for a run", () => {
 })
 
 describe("a node that stops", () => {
-  it("hands its shards over at once", async () => {
+  it("hands its shards over", async () => {
     const runs = await Promise.all(
       Array.from({ length: 10 }, (_, n) => begin(nodeAt(2), { n: `stop${n}`, calls: 5, pause: 500 }))
     )
-    const stopped = performance.now()
     nodeAt(2).kill("SIGTERM")
     await cluster.whole(2)
-    assertWithin(performance.now() - stopped, 5_000)
     await nodeAt(2).ended
     nodes.pop()
     for (const id of runs) assert.strictEqual((await nodeAt(0).client.ended(id, 30_000)).status, "completed")

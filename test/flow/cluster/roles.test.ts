@@ -3,7 +3,6 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { announce } from "../../support/LogExpectations.js"
 import { announceEndedSessions, type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
-import { assertWithin } from "../../support/pace.js"
 import { makeWebhook, sendWebhook } from "../../support/webhooks.js"
 
 let cluster: TestCluster
@@ -73,18 +72,6 @@ describe("an api node", () => {
     assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
   }, 60_000)
 
-  it("starts what waits in the queue at once", async () => {
-    const later = await front.client.workflow("at-once", "standard", "export default async (ctx) => ctx.input.n")
-    const waits: Array<number> = []
-    for (let n = 0; n < 20; n++) {
-      const { body } = await run(later, n)
-      const ended = await front.client.ended(body.executionId)
-      waits.push(Date.parse(ended.startedAt) - Date.parse(ended.createdAt))
-    }
-    waits.sort((a, b) => a - b)
-    assertWithin(waits[10] ?? Infinity, 150, `the middle one of ${waits.join()}`)
-  }, 60_000)
-
   it("answers a webhook with the result of its run", async () => {
     const workflow = await echo("third")
     const hook = await makeWebhook(front.client, [{ workflowId: workflow }], { respond: "result" })
@@ -111,7 +98,7 @@ describe("an api node", () => {
     }
   }, 60_000)
 
-  it("decides an approval of a run of another node, which goes on at once", async () => {
+  it("decides an approval of a run of another node, which goes on", async () => {
     const flow = await saved("asks", {
       steps: [{ name: "ask", type: "approval", config: { approvers: ["ada@example.com"], message: "Go on?" } }]
     })
@@ -122,11 +109,9 @@ describe("an api node", () => {
       (found) => found.body?.data?.length === 1
     )
     const decision = { decision: "approve", actor: "ada@example.com" }
-    const decided = Date.now()
     const answer = await front.client.call("POST", `${path}/approvals/${open.body.data[0].id}`, decision)
     assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
     const ended = await front.client.ended(body.executionId)
-    assertWithin(Date.now() - decided, 1_000)
     assert.deepInclude(ended, { status: "completed" })
     assert.strictEqual(ended.output.decision, "approve")
   }, 60_000)

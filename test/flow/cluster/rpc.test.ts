@@ -3,14 +3,12 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
-import { assertWithin } from "../../support/pace.js"
 import { connectRpc, itemOf, type RawRpc, type RpcStream } from "../../support/rpc.js"
 
 let cluster: TestCluster
 let nodes: ReadonlyArray<ClusterNode> = []
 let slow = ""
 let instant = ""
-let brief = ""
 
 beforeAll(async () => {
   cluster = await makeCluster()
@@ -20,7 +18,6 @@ beforeAll(async () => {
     `export default async (ctx) => { await new Promise((r) => setTimeout(r, ${millis})); return ctx.input.n }`
   slow = await client.workflow("slow", "standard", code(3_000))
   instant = await client.workflow("instant", "instant", code(2_500))
-  brief = await client.workflow("brief", "standard", code(150))
 }, 120_000)
 afterAll(() => cluster.end(), 60_000)
 
@@ -36,21 +33,6 @@ const lastCursor = (streams: ReadonlyArray<RpcStream>): string | null =>
   streams.flatMap(({ items }) => items.flatMap((one) => one.cursor ?? [])).at(-1) ?? null
 
 describe("the typed RPC of a cluster", () => {
-  it("tells of an end soon after another node has committed it", async () => {
-    const { client } = nodeOf(nodes, 0)
-    const rpc = await connect(0)
-    const took: Array<number> = []
-    for (let n = 0; n < 9; n++) {
-      const { value } = await rpc.call("executions.run", { workflowId: brief, input: { n } })
-      const told = Date.now()
-      const { body } = await client.call("GET", `/api/v1/executions/${String(value.executionId)}`)
-      took.push(told - Date.parse(body.data.finishedAt))
-    }
-    await rpc.close()
-    // By itself the node looks each 400 ms.
-    assertWithin(took.toSorted((a, b) => a - b)[4] ?? assert.fail(), 100, `after ${took.join(", ")} ms`)
-  }, 60_000)
-
   it("tells of each end over the death of the node that ran it, of the client, and of the node that served the client", async () => {
     announce(/"(?:cluster\.|background_task\.failed|run\.|event\.)/)
     const first = await connect(0)
@@ -97,7 +79,6 @@ describe("the typed RPC of a cluster", () => {
     const running = rpc.call("executions.start", { workflowId: instant, input: { n: 7 }, idempotencyKey: "leaves" })
     const watch = await follow(rpc, null)
     await new Promise((resolve) => setTimeout(resolve, 200))
-    const began = performance.now()
     nodeOf(nodes, 1).kill("SIGTERM")
     await eventually(
       async () => (await rpc.call("executions.list")).failure,
@@ -107,7 +88,6 @@ describe("the typed RPC of a cluster", () => {
     assert.isUndefined(failure, JSON.stringify(failure))
     assert.strictEqual(value.status, "completed")
     assert.strictEqual(await rpc.closed, 1012)
-    assertWithin(performance.now() - began, 6_000)
     await nodeOf(nodes, 1).ended
     assert.isDefined(watch.id)
     const other = await connect(0)

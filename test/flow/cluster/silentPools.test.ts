@@ -5,7 +5,6 @@ import { Client } from "pg"
 import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
-import { assertWithin } from "../../support/pace.js"
 import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
 import { promptConnectEnv } from "../../support/connectTimeout.js"
 
@@ -30,9 +29,6 @@ afterAll(async () => {
   await cluster.end()
   proxy.close()
 }, 60_000)
-
-/** A new seat is taken within five seconds; then a connection may be silent for two and a half. */
-const answeredMillis = 12_000
 
 it("a node whose connections go silent between two seats answers the requests that wait on them", async () => {
   announce(/"(?:cluster\.|background_task\.failed|events\.|audit\.)/)
@@ -59,9 +55,7 @@ it("a node whose connections go silent between two seats answers the requests th
     proxy.heal("dead")
     proxy.delay(0)
     await others.query("ROLLBACK")
-    const from = performance.now()
     const statuses = await Promise.all(waiting)
-    assertWithin(performance.now() - from, answeredMillis)
     assert.deepStrictEqual([...new Set(statuses)], [503])
     assert.strictEqual(await ask(), 200)
   } finally {

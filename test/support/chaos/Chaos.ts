@@ -12,7 +12,6 @@ import { balanceConnections } from "../connectionBalancer.js"
 import { eventually } from "../eventually.js"
 import { startNats } from "../natsServer.js"
 import { startOAuthProvider } from "../oauthProvider.js"
-import { pacedLately } from "../pace.js"
 import { assertSound } from "../proofs.js"
 import { startProvider } from "../provider.js"
 import { buildRelease } from "../release.js"
@@ -34,7 +33,7 @@ import { makeRunLoad } from "./RunLoad.js"
 import { makeRpcLoad } from "./RpcLoad.js"
 import { tellIdleSessions } from "./Sessions.js"
 import { judgeRuns } from "./RunVerdict.js"
-import { makeTrial, type Trial } from "./Trial.js"
+import { type IsLate, makeTrial, type Trial } from "./Trial.js"
 import { promptConnectEnv } from "../connectTimeout.js"
 
 interface ChaosOptions {
@@ -44,6 +43,8 @@ interface ChaosOptions {
   readonly port: number
   /** A directory for the logs of the nodes, one file for each. */
   readonly logs?: string | undefined
+  /** No time is bounded without it. */
+  readonly isLate?: IsLate
   /** Told what happens, as it happens. */
   readonly print: (line: string) => void
 }
@@ -77,14 +78,16 @@ const buildNext = async () => {
 /** Returns the violations, after it has printed the table. */
 export const runChaos = async ({
   durationMillis,
+  isLate,
   logs,
   port,
   print,
   seed
 }: ChaosOptions): Promise<ReadonlyArray<string>> => {
-  const begun = performance.now()
-  const trial = makeTrial((line) => print(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${line}`))
-  const { nodes, say, tried, violated } = trial
+  const begun = Date.now()
+  const say = (line: string) => print(`${((Date.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${line}`)
+  const trial = makeTrial(say, isLate)
+  const { nodes, tried, violated } = trial
   const scope = Effect.runSync(Scope.make())
   const nats = await Effect.runPromise(Scope.extend(startNats(), scope))
   const messages = await hearMessages(nats.url, mark)
@@ -182,13 +185,13 @@ export const runChaos = async ({
 }
 
 /** All shards have an owner soon after the last fault. */
-const recover = async ({ nodes, say, tried, violated }: Trial, cluster: TestCluster, healedAt: number) => {
+const recover = async ({ isLate, nodes, say, tried, violated }: Trial, cluster: TestCluster, healedAt: number) => {
   tried("recovery")
   const holders = () => nodes.filter(({ isGone, role }) => role === "runner" && !isGone).length
   try {
     await cluster.whole(holders())
     const took = Date.now() - healedAt
-    if (took > pacedLately(wholeMillis)) violated("recovery", `all shards were held after ${took} ms`)
+    if (isLate(took, wholeMillis)) violated("recovery", `all shards were held after ${took} ms`)
     say(`all shards are held, ${took} ms after the last fault`)
   } catch (error) {
     violated("recovery", `not all shards are held: ${String(error)}`)
@@ -206,7 +209,7 @@ const openSql = `
 
 /** Awaits the end of all runs, and that the cluster finds itself sound. */
 const drain = async ({ ask, nodes, say, violated }: Trial, cluster: TestCluster) => {
-  const began = performance.now()
+  const began = Date.now()
   const open = () => cluster.sql<{ readonly id: string }>(openSql)
   await eventually(open, (rows) => rows.length === 0, drainMillis).catch(async () => {
     for (const row of await open()) violated("ends", `open after ${drainMillis} ms: ${JSON.stringify(row)}`)
@@ -218,7 +221,7 @@ const drain = async ({ ask, nodes, say, violated }: Trial, cluster: TestCluster)
     const { status } = await fetch(`${one.node.url}/readyz`)
     if (status !== 200) violated("recovery", `${one.name} is not ready`)
   }
-  say(`all work has ended, ${Math.round(performance.now() - began)} ms later`)
+  say(`all work has ended, ${Date.now() - began} ms later`)
 }
 
 /** All work of the trial succeeds, but for what a lost connection ends: nothing becomes a dead letter. */

@@ -87,9 +87,9 @@ export const makeFarmLoad = async (trial: Trial, front: TrialNode, farm: Farm): 
   }
 
   const changeMoods = async (moods: ReturnType<typeof drawMoods>) => {
-    const begun = performance.now()
+    const begun = Date.now()
     for (const { atMillis, millis, mood } of moods) {
-      await pause(Math.max(0, atMillis - (performance.now() - begun)))
+      await pause(Math.max(0, atMillis - (Date.now() - begun)))
       if (trial.isOver) break
       say(`the provider farm is ${mood}, for ${millis} ms`)
       farm.mood = mood

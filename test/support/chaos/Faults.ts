@@ -201,10 +201,10 @@ export const makeFaults = (trial: Trial, { members, nats, postgres }: FaultsOpti
   return {
     done,
     run: async (plan) => {
-      const begun = performance.now()
+      const begun = Date.now()
       const hits: Array<Promise<void>> = []
       for (const fault of plan) {
-        await pause(Math.max(0, fault.atMillis - (performance.now() - begun)))
+        await pause(Math.max(0, fault.atMillis - (Date.now() - begun)))
         hits.push(hit(fault))
       }
       await Promise.all(hits)

@@ -1,6 +1,5 @@
 /** Who takes part in a trial: nodes join, are replaced by others of the build that is current, and none ends by itself. */
 import { setTimeout as pause } from "node:timers/promises"
-import { pacedLately } from "../pace.js"
 import type { StartNode, TrialNode } from "./Nodes.js"
 import type { Build } from "./Plan.js"
 import type { Trial } from "./Trial.js"
@@ -32,7 +31,7 @@ export interface Members {
 }
 
 export const makeMembers = (trial: Trial, start: StartNode): Members => {
-  const { deaths, nodes, say, tried, violated } = trial
+  const { deaths, isLate, nodes, say, tried, violated } = trial
   const joining = { api: 0, runner: 0 }
   const present = (role: TrialNode["role"]) => nodes.filter((one) => one.role === role && !one.isGone)
 
@@ -41,7 +40,7 @@ export const makeMembers = (trial: Trial, start: StartNode): Members => {
       try {
         return await start(role, members.build)
       } catch (error) {
-        if (Date.now() - from > pacedLately(startMillis)) throw error
+        if (isLate(Date.now() - from, startMillis)) throw error
         say(`a node of role ${role} is started again: ${String(error).trimEnd().split("\n").at(-1)}`)
         await pause(startAgainMillis)
       }
@@ -65,7 +64,7 @@ export const makeMembers = (trial: Trial, start: StartNode): Members => {
     const code = await one.node.ended
     const took = Date.now() - one.stoppedAt
     if (code !== 0) violated("nodes", `${one.name} was asked to stop, and ended with ${code}`)
-    if (took > stopMillis && took > pacedLately(stopMillis)) violated("nodes", `${one.name} stopped in ${took} ms`)
+    if (isLate(took, stopMillis)) violated("nodes", `${one.name} stopped in ${took} ms`)
     over()
   }
 
@@ -77,7 +76,7 @@ export const makeMembers = (trial: Trial, start: StartNode): Members => {
     stop,
     join: async (role) => {
       joining[role]++
-      const began = performance.now()
+      const began = Date.now()
       const change = { from: Date.now(), until: Infinity }
       trial.changes.push(change)
       tried("nodes")
@@ -89,7 +88,7 @@ export const makeMembers = (trial: Trial, start: StartNode): Members => {
             violated("nodes", `${joined.name} ended by itself (${code}): ${joined.node.output().slice(-2_000)}`)
           joined.isGone = true
         })
-        say(`${joined.name} of ${joined.build} takes part, ${Math.round(performance.now() - began)} ms after its start`)
+        say(`${joined.name} of ${joined.build} takes part, ${Date.now() - began} ms after its start`)
       } catch (error) {
         violated("nodes", `a node of role ${role} did not start: ${String(error).slice(-2_000)}`)
       }

@@ -1,7 +1,6 @@
 /** What the parts of a trial share: its nodes, its verdict, and requests to whichever `api` node is there. */
 import { setTimeout as pause } from "node:timers/promises"
 import type { Answer } from "../api.js"
-import { pacedLately } from "../pace.js"
 import type { TrialNode } from "./Nodes.js"
 import { type PromiseName, makeVerdict, type Verdict } from "./Verdict.js"
 
@@ -16,6 +15,9 @@ const graceMillis = 24_000
 /** A request without an answer is given up after this time. */
 const patienceMillis = 90_000
 
+/** Whether `took` is beyond `millis`, in milliseconds: the suite bounds no time, `npm run measure` and `npm run chaos` do. */
+export type IsLate = (took: number, millis: number) => boolean
+
 export interface Trial extends Verdict {
   readonly nodes: Array<TrialNode>
   readonly say: (line: string) => void
@@ -25,6 +27,8 @@ export interface Trial extends Verdict {
   readonly deaths: Array<{ readonly what: string; readonly from: number; until: number }>
   /** When shards, and the owners of connections, may have moved. */
   readonly changes: Array<{ readonly from: number; until: number }>
+  /** Whether something took too long, by a bound on a machine at rest. */
+  readonly isLate: IsLate
   /** The load goes on until this is set. */
   isOver: boolean
   /** Sends a request once, to an `api` node. `undefined`: there is none, or the connection broke. */
@@ -54,7 +58,7 @@ const isGivenUp = ({ stoppedAt }: TrialNode): boolean => stoppedAt !== undefined
 /** How long an item of the load is repeated: over all faults, and what follows. */
 const insistMillis = 120_000
 
-export const makeTrial = (say: (line: string) => void): Trial => {
+export const makeTrial = (say: (line: string) => void, isLate: IsLate = () => false): Trial => {
   const verdict = makeVerdict((line) => say(`VIOLATED ${line}`))
   const nodes: Array<TrialNode> = []
   const violatedAnswer = (what: string) => verdict.violated("answers" satisfies PromiseName, what)
@@ -82,7 +86,7 @@ export const makeTrial = (say: (line: string) => void): Trial => {
       verdict.tried("answers")
       const took = Date.now() - from - frozenMillis(one, from, Date.now())
       const longest = answerMillis + allowanceMillis
-      if (took > longest && took > pacedLately(longest)) violatedAnswer(`${what}: ${response.status} after ${took} ms`)
+      if (isLate(took, longest)) violatedAnswer(`${what}: ${response.status} after ${took} ms`)
       if (response.status === 500) violatedAnswer(`${what}: 500 ${text}`)
       // The answer of a provider is passed on as it is.
       const isOwn = !path.startsWith("/api/v1/proxy/")
@@ -103,6 +107,7 @@ export const makeTrial = (say: (line: string) => void): Trial => {
     begunAt: Date.now(),
     deaths: [],
     changes: [],
+    isLate,
     isOver: false,
     ask,
     insist: async (what, send, isAccepted) => {
