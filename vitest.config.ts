@@ -4,16 +4,14 @@ import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 import { type ProjectName, projectOf } from "./test/support/projects.js"
 import { isSharing } from "./test/support/sharing.js"
-
-/** How much slower this machine is than the one whose times are recorded: limits of tests are as much longer. */
-const slowness = Number(process.env["SVC_TEST_SLOWNESS"] ?? 1)
+import { scaled } from "./test/support/slowness.js"
 
 const base = {
   setupFiles: ["test/support/logSetup.ts"],
   // Long, since starting processes and writing files takes long on a busy machine. `vi.setConfig` would hold for the first
   // file of a worker only.
-  testTimeout: 120_000 * slowness,
-  hookTimeout: 60_000 * slowness,
+  testTimeout: scaled(120_000),
+  hookTimeout: scaled(120_000),
   teardownTimeout: 20_000,
   // A failure names what was found, not its first 40 characters.
   chaiConfig: { truncateThreshold: 1_000 }

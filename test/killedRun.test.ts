@@ -81,7 +81,7 @@ describe.skipIf(process.platform !== "linux")("A run of tests that was killed", 
       const killed = runOf(directory)
       const run = killed.pid ?? 0
       const ready = path.join(directory, "ready")
-      await eventually(async () => fs.existsSync(ready), Boolean, 60_000)
+      await eventually(async () => fs.existsSync(ready), Boolean)
       const servers = serversOf(run)
       const shared = [...new Set(sharedMemoryOf(servers))]
       // Three servers: that of the run, and one of each service.
@@ -117,5 +117,5 @@ describe.skipIf(process.platform !== "linux")("A run of tests that was killed", 
     } finally {
       fs.rmSync(directory, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 })

@@ -2,6 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import ts from "typescript"
 
 const sources = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((name) => name.endsWith(".ts"))
@@ -81,4 +82,38 @@ it("no test bounds what the clock says from above", () => {
 it("no test bounds the memory of a process", () => {
   const bounding = filesWith(/(?:isBelow|isAtMost|toBeLessThan\w*)\(.*(?:memoryUsage|\bVm(?:RSS|HWM)\b|\brss\b)/)
   assert.deepStrictEqual(bounding, [])
+})
+
+/**
+ * The limits that a file gives tests and hooks without `scaled`, and waits of `eventually` that are no longer than its patience.
+ * An hour is the limit of a long form.
+ */
+const limitsIn = (file: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true)
+  const add = (node: ts.Node | undefined, most: number) => {
+    if (node === undefined || !ts.isNumericLiteral(node)) return
+    const millis = Number(node.text.replaceAll("_", ""))
+    if (millis >= 1_000 && millis <= most) found.push(`${file}: ${millis}`)
+  }
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node)) {
+      const called = node.expression.getText()
+      if (/^(?:it|test|beforeAll|beforeEach|afterAll|afterEach)\b/.test(called)) {
+        if (node.arguments.length > 1) add(node.arguments.at(-1), 3_000_000)
+        for (const one of node.arguments.filter(ts.isObjectLiteralExpression))
+          for (const property of one.properties)
+            if (ts.isPropertyAssignment(property) && property.name.getText() === "timeout")
+              add(property.initializer, 3_000_000)
+      }
+      if (called === "eventually") add(node.arguments[2], 60_000)
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+it("no test has a limit that a slow machine does not lengthen, or less patience than the others", () => {
+  assert.deepStrictEqual(files.flatMap(limitsIn), [])
 })

@@ -110,7 +110,7 @@ describe("The end of a run of tests", () => {
       Object.keys(files)
     )
     assert.isTrue(report.at(-1)?.isEnd)
-  }, 60_000)
+  })
 
   it("tells broken promises and waits that ended from other failures, and which files were to run", () => {
     const report = reportOf(kinds)
@@ -129,7 +129,7 @@ describe("The end of a run of tests", () => {
     assert.sameMembers(report[0]?.listed?.map(({ file }) => file) ?? [], Object.keys(kinds))
     assert.isUndefined(report.find(({ file }) => file === "dies.test.ts"))
     assert.isUndefined(report.at(-1)?.isEnd)
-  }, 60_000)
+  })
 
   it("lists the slowest files", () => {
     const times = Object.fromEntries(Array.from({ length: 20 }, (_, seconds) => [`${seconds}.test.ts`, seconds]))

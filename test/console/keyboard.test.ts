@@ -20,13 +20,13 @@ beforeAll(async () => {
   browser = await startBrowser()
   owner = await visitorOf(browser, world.dataDir)
   shop = await startShop()
-}, 60_000)
+})
 afterEach(() => assert.deepStrictEqual(owner.trouble(), []))
 afterAll(async () => {
   await browser.close()
   await shop.close()
   await world.stop()
-}, 60_000)
+})
 
 const press = (...keys: ReadonlyArray<string>) =>
   keys.reduce((before, key) => before.then(() => owner.page.keyboard.press(key)), Promise.resolve())
@@ -64,7 +64,7 @@ const reach = async (found: Locator): Promise<void> => {
   await control.waitFor()
   for (let tabs = 0; tabs < mostTabs; tabs++) {
     if (await hasFocus(control)) {
-      await eventually(() => showsFocus(control), Boolean, 2_000)
+      await eventually(() => showsFocus(control), Boolean)
       return
     }
     if (await isInEditor()) await press("Escape")
@@ -136,7 +136,7 @@ describe("by keyboard alone a person", () => {
     await use(button("Publish again …"))
     await use(owner.page.getByRole("dialog").locator("button[type=submit]"))
     await eventually(read, ({ publishedVersion }) => publishedVersion !== 2)
-  }, 60_000)
+  })
 
   it("decides an approval, runs again with other input, and cancels", async () => {
     const client = world.api()
@@ -159,7 +159,7 @@ describe("by keyboard alone a person", () => {
     await use(button("Cancel"))
     await use(inDialog("Cancel the run"))
     await state("cancelled")
-  }, 60_000)
+  })
 
   it("connects an account, and makes a trigger that receives a webhook", async () => {
     const { call, dev } = world.api()
@@ -193,7 +193,7 @@ describe("by keyboard alone a person", () => {
     await turnTo("Test")
     await use(button("Fire"))
     await shows("accepted")
-  }, 60_000)
+  })
 
   it("replays a dead letter", async () => {
     const client = world.api()
@@ -220,7 +220,7 @@ describe("by keyboard alone a person", () => {
     await use(button("Replay"))
     await use(inDialog("Replay"))
     await eventually(letters, (all) => all.some(({ id }: { readonly id: string }) => id !== letter.id))
-  }, 60_000)
+  })
 
   it("adds a customer, a secret and a key, and invites a colleague", async () => {
     const { call } = world.api()
@@ -256,7 +256,7 @@ describe("by keyboard alone a person", () => {
     await owner.page.getByRole("dialog", { name: "The invitation" }).waitFor()
     await press("Escape")
     await shows("kay@example.com")
-  }, 60_000)
+  })
 
   it("goes on from the call that failed", async () => {
     const client = world.api()
@@ -278,7 +278,7 @@ describe("by keyboard alone a person", () => {
     const again = owner.page.url().split("/").at(-1) ?? ""
     const ended = await client.ended(again)
     assert.strictEqual(ended.trigger.type, "rerun")
-  }, 60_000)
+  })
 
   it("rotates a key", async () => {
     const { call } = world.api()
@@ -292,7 +292,7 @@ describe("by keyboard alone a person", () => {
     await owner.page.getByRole("dialog", { name: "The new text of the key" }).waitFor()
     await press("Escape")
     assert.isNotNull((await call("GET", `/api/v1/api-keys/${id}`)).body.data.rotatedAt)
-  }, 60_000)
+  })
 
   it("erases a customer and deletes each kind of record from its page, which then asks for it no more", async () => {
     const client = world.api()
@@ -347,7 +347,7 @@ describe("by keyboard alone a person", () => {
       await owner.page.locator("main").getByRole("heading", { level: 1 }).waitFor()
       assert.deepStrictEqual([path, owner.trouble()], [path, []])
     }
-  }, 90_000)
+  })
 
   it("searches the audit trail, has it verified, and signs out", async () => {
     await open("audit")
@@ -359,5 +359,5 @@ describe("by keyboard alone a person", () => {
     await owner.page.locator("main").getByText("kay@example.com").first().waitFor()
     await use(button("Sign out"))
     await owner.page.waitForURL("**/login**")
-  }, 60_000)
+  })
 })

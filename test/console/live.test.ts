@@ -26,11 +26,11 @@ beforeAll(async () => {
   owner.context.on("request", (request) => {
     if (request.url().includes("/api/v1/watch?")) streams = [...streams, request.url()]
   })
-}, 60_000)
+})
 afterAll(async () => {
   await browser.close()
   await world.stop()
-}, 60_000)
+})
 
 const rowsOf = (page: Page) => page.locator("main .waterfall tbody tr").allInnerTexts()
 
@@ -56,14 +56,14 @@ describe("pages", () => {
       () => rowsOf(page),
       (rows) => rows.length > before
     )
-    await page.locator("main header").getByText("completed").waitFor({ timeout: 20_000 })
+    await page.locator("main header").getByText("completed").waitFor()
     await page.waitForTimeout(1_000)
     const live = await rowsOf(page)
     await page.reload()
     await page.locator("main .waterfall tbody tr").first().waitFor()
     assert.deepStrictEqual(live, await rowsOf(page))
     assert.isAtLeast(live.length, 12)
-  }, 60_000)
+  })
 
   it("of all tabs share one stream, which another tab takes over", async () => {
     const { context, page, visit } = owner
@@ -104,7 +104,7 @@ describe("pages", () => {
     await client.run(client.dev.exampleWorkflowId, { name: "the other" })
     await newer(other).waitFor()
     await other.close()
-  }, 60_000)
+  })
 
   it("go on after the service was killed", async () => {
     const page = await owner.context.newPage()
@@ -113,7 +113,7 @@ describe("pages", () => {
     await world.crash()
     const client = world.api()
     await client.run(client.dev.exampleWorkflowId, { name: "again" })
-    await page.getByRole("button", { name: /Show \d+ newer/ }).waitFor({ timeout: 20_000 })
+    await page.getByRole("button", { name: /Show \d+ newer/ }).waitFor()
     assert.deepStrictEqual(owner.trouble(), [])
-  }, 60_000)
+  })
 })

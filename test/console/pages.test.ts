@@ -9,6 +9,7 @@ import { startBrowser, type Visitor, visitorOf } from "../support/console/Browse
 import { type ConsolePage, consolePages } from "../support/console/ConsolePages.js"
 import { seed, type Seeded } from "../support/console/Seed.js"
 import { worldOf } from "../support/World.js"
+import { scaled } from "../support/slowness.js"
 
 const world = worldOf({ allow: true })
 let browser: Browser
@@ -20,22 +21,22 @@ beforeAll(async () => {
   seeded = await seed(world.api(), { calls: 60 })
   pages = consolePages(seeded)
   browser = await startBrowser()
-}, 120_000)
+})
 afterAll(async () => {
   await browser.close()
   await seeded.close()
   await world.stop()
-}, 60_000)
+})
 
 const look = async (visitor: Visitor, { path, shows }: ConsolePage): Promise<ReadonlyArray<string>> => {
   await visitor.visit(path)
-  await visitor.page.locator("main .spinner").first().waitFor({ state: "detached", timeout: 10_000 })
+  await visitor.page.locator("main .spinner").first().waitFor({ state: "detached" })
   const isShown = await visitor.page
     .locator("main")
     .getByText(shows)
     .filter({ visible: true })
     .first()
-    .waitFor({ timeout: 10_000 })
+    .waitFor()
     .then(() => true)
     .catch(() => false)
   const wide = await visitor.page.evaluate(
@@ -55,16 +56,20 @@ const look = async (visitor: Visitor, { path, shows }: ConsolePage): Promise<Rea
 
 describe("every page", () => {
   for (const width of [1_280, 320])
-    it(`shows its record without a mistake, ${width} pixels wide`, async () => {
-      // A person each: one has 600 requests a minute, and nobody opens all pages in one.
-      const email = `owner${width}@example.com`
-      await world.api().call("POST", "/api/v1/users/invite", { email, role: "owner" })
-      const visitor = await visitorOf(browser, world.dataDir, { width, email })
-      const wrong: Array<string> = []
-      for (const page of pages) wrong.push(...(await look(visitor, page)))
-      await visitor.close()
-      assert.strictEqual(wrong.join("\n"), "")
-    }, 180_000)
+    it(
+      `shows its record without a mistake, ${width} pixels wide`,
+      async () => {
+        // A person each: one has 600 requests a minute, and nobody opens all pages in one.
+        const email = `owner${width}@example.com`
+        await world.api().call("POST", "/api/v1/users/invite", { email, role: "owner" })
+        const visitor = await visitorOf(browser, world.dataDir, { width, email })
+        const wrong: Array<string> = []
+        for (const page of pages) wrong.push(...(await look(visitor, page)))
+        await visitor.close()
+        assert.strictEqual(wrong.join("\n"), "")
+      },
+      scaled(180_000)
+    )
 })
 
 /** What a page takes, by the beginning of its path. */
@@ -110,39 +115,43 @@ const quietOf = ({ context, page }: Visitor) => {
 }
 
 describe("a role", () => {
-  it("that has only what a page takes sees it, and the page asks for nothing else", async () => {
-    const { call } = world.api()
-    const all = { name: "narrow", parent: "admin", permissions: { events: ["read"] } }
-    const made = await call("POST", "/api/v1/roles", all)
-    assert.strictEqual(made.status, 201, JSON.stringify(made.body))
-    const email = "narrow@example.com"
-    await call("POST", "/api/v1/users/invite", { email, role: "narrow" })
-    const visitor = await visitorOf(browser, world.dataDir, { email })
-    const isQuiet = quietOf(visitor)
-    const wrong: Array<string> = [...visitor.trouble()]
-    const rights = new Set(needs.map(([, area, action]) => `${area}:${action}`))
-    for (const right of rights) {
-      const [area = "", action = ""] = right.split(":")
-      const changed = await call("PUT", `/api/v1/roles/${made.body.data.id}`, { permissions: { [area]: [action] } })
-      assert.strictEqual(changed.status, 200, JSON.stringify(changed.body))
-      // As long as what is known of a caller may be kept in memory.
-      await visitor.page.waitForTimeout(1_000)
-      await visitor.page.goto("/console/")
-      await visitor.page.locator("main h1").waitFor()
-      const own = pages.filter(({ path }) =>
-        needs.some(([prefix, ...of]) => path.startsWith(prefix) && of.join(":") === right)
-      )
-      for (const { path } of own) {
-        await visitor.visit(path)
-        await isQuiet()
-        const text = await visitor.page.locator("main").innerText()
-        // A part of a page may take more.
-        if (!/[?]|new$/.test(path) && text.includes("Your role does not show you this"))
-          wrong.push(`${path} is closed to ${right}`)
-        wrong.push(...visitor.trouble().map((one) => `${path} with ${right}: ${one}`))
+  it(
+    "that has only what a page takes sees it, and the page asks for nothing else",
+    async () => {
+      const { call } = world.api()
+      const all = { name: "narrow", parent: "admin", permissions: { events: ["read"] } }
+      const made = await call("POST", "/api/v1/roles", all)
+      assert.strictEqual(made.status, 201, JSON.stringify(made.body))
+      const email = "narrow@example.com"
+      await call("POST", "/api/v1/users/invite", { email, role: "narrow" })
+      const visitor = await visitorOf(browser, world.dataDir, { email })
+      const isQuiet = quietOf(visitor)
+      const wrong: Array<string> = [...visitor.trouble()]
+      const rights = new Set(needs.map(([, area, action]) => `${area}:${action}`))
+      for (const right of rights) {
+        const [area = "", action = ""] = right.split(":")
+        const changed = await call("PUT", `/api/v1/roles/${made.body.data.id}`, { permissions: { [area]: [action] } })
+        assert.strictEqual(changed.status, 200, JSON.stringify(changed.body))
+        // As long as what is known of a caller may be kept in memory.
+        await visitor.page.waitForTimeout(1_000)
+        await visitor.page.goto("/console/")
+        await visitor.page.locator("main h1").waitFor()
+        const own = pages.filter(({ path }) =>
+          needs.some(([prefix, ...of]) => path.startsWith(prefix) && of.join(":") === right)
+        )
+        for (const { path } of own) {
+          await visitor.visit(path)
+          await isQuiet()
+          const text = await visitor.page.locator("main").innerText()
+          // A part of a page may take more.
+          if (!/[?]|new$/.test(path) && text.includes("Your role does not show you this"))
+            wrong.push(`${path} is closed to ${right}`)
+          wrong.push(...visitor.trouble().map((one) => `${path} with ${right}: ${one}`))
+        }
       }
-    }
-    await visitor.close()
-    assert.strictEqual(wrong.join("\n"), "")
-  }, 180_000)
+      await visitor.close()
+      assert.strictEqual(wrong.join("\n"), "")
+    },
+    scaled(180_000)
+  )
 })

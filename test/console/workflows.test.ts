@@ -19,12 +19,12 @@ beforeAll(async () => {
   await world.start()
   browser = await startBrowser()
   owner = await visitorOf(browser, world.dataDir, { expects })
-}, 60_000)
+})
 afterEach(() => assert.deepStrictEqual(owner.trouble(), []))
 afterAll(async () => {
   await browser.close()
   await world.stop()
-}, 60_000)
+})
 
 const button = (name: string | RegExp, page: Page = owner.page) =>
   page.getByRole("button", { name, exact: typeof name === "string" })
@@ -66,7 +66,7 @@ describe("a draft", () => {
     await dialog("Publish “typed”").getByText("The draft has 1 problem").waitFor()
     assert.isTrue(await dialog("Publish “typed”").getByRole("button", { name: "Publish", exact: true }).isDisabled())
     await owner.page.keyboard.press("Escape")
-  }, 60_000)
+  })
 
   it("is completed from the guest's API and the connectors, and lets the keyboard out", async () => {
     await opened("completed")
@@ -84,7 +84,7 @@ describe("a draft", () => {
     await page.keyboard.press("Escape")
     await page.keyboard.press("Tab")
     assert.isFalse(await editorOf().evaluate((element) => element.matches(":focus")))
-  }, 60_000)
+  })
 
   it("waits in the browser while the service is not reached, and is saved when it is", async () => {
     const id = await opened("unreached")
@@ -95,7 +95,7 @@ describe("a draft", () => {
     await savedWith(id, "// typed without a network")
     await shows(/^Draft saved/)
     assert.notInclude(await owner.page.evaluate("Object.keys(localStorage).join()"), id)
-  }, 60_000)
+  })
 
   it("is offered again in another tab after one was closed before it was saved", async () => {
     const id = await opened("closed")
@@ -117,7 +117,7 @@ describe("a draft", () => {
     await button("Use it").click()
     await savedWith(id, "// typed before the end")
     await owner.page.getByText("Text of yours was not saved").waitFor({ state: "detached" })
-  }, 60_000)
+  })
 
   it("is saved over changed settings, and shows both texts where somebody else has changed it", async () => {
     const id = await opened("contested")
@@ -138,7 +138,7 @@ describe("a draft", () => {
     await button("Save the text on the right").click()
     await savedWith(id, "// mine, too\n// merged")
     assert.include(await editorOf().textContent(), "// merged")
-  }, 60_000)
+  })
 })
 
 describe("a workflow", () => {
@@ -168,7 +168,7 @@ describe("a workflow", () => {
     const isFirst = ({ draft, versions }: Awaited<ReturnType<typeof workflowOf>>): boolean =>
       draft.contentHash === versions.at(-1).contentHash
     await eventually(() => workflowOf(id), isFirst)
-  }, 60_000)
+  })
 
   it("goes back to its published contracts with its text, and keeps settings that others change meanwhile", async () => {
     const id = await opened("contracted")
@@ -196,7 +196,7 @@ describe("a workflow", () => {
       () => workflowOf(id),
       ({ inputContract }) => inputContract === null
     )
-  }, 60_000)
+  })
 
   it("goes on saving when its page is left, and shows the same text when it is opened again", async () => {
     const id = await opened("left")
@@ -206,7 +206,7 @@ describe("a workflow", () => {
     await editorOf().getByText("// typed and left").waitFor()
     await savedWith(id, "// typed and left")
     await shows(/^Draft saved/)
-  }, 60_000)
+  })
 
   it("is tested as a draft, with an input that was typed", async () => {
     await opened("tested", "export default async (ctx) => ({ doubled: ctx.input.n * 2 })\n")
@@ -217,7 +217,7 @@ describe("a workflow", () => {
     await owner.page.keyboard.type('{"n": 21')
     await button("Run").click()
     await owner.page.getByRole("region", { name: "output" }).getByText("42").waitFor()
-  }, 60_000)
+  })
 })
 
 it("a webhook is created with a filter whose mistakes are shown, fired, and sent to with its key", async () => {
@@ -255,7 +255,7 @@ it("a webhook is created with a filter whose mistakes are shown, fired, and sent
   assert.deepStrictEqual(trigger.routes[0].filter, { path: "total", op: "gt", value: 1 })
   await button("Disable").click()
   await page.locator("main header").getByText("disabled").waitFor()
-}, 60_000)
+})
 
 it("where code editing is off, the editor is read-only from the start and says why, also to a role without settings", async () => {
   const { call, dev } = world.api()
@@ -294,7 +294,7 @@ it("where code editing is off, the editor is read-only from the start and says w
     .waitFor()
   assert.deepStrictEqual(author.trouble(), [])
   await author.close()
-}, 60_000)
+})
 
 it("a release is deployed to an environment, and rolled back", async () => {
   const { call, dev } = world.api()
@@ -321,4 +321,4 @@ it("a release is deployed to an environment, and rolled back", async () => {
   await button("Roll back").click()
   await page.getByRole("heading", { level: 1, name: "Release 2" }).waitFor()
   assert.notInclude(await deployedIn(), "staging")
-}, 60_000)
+})

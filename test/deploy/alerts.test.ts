@@ -34,7 +34,7 @@ beforeAll(async () => {
   svc = await start({ SVC_NATS_URL: nats.url, SVC_EGRESS_ALLOW: "127.0.0.1/32" })
   admin = new Client({ connectionString: Redacted.value((await svc.run(TestDatabase)).admin) })
   await admin.connect()
-}, 60_000)
+})
 afterAll(async () => {
   await admin.end()
   await svc.stop()
@@ -46,7 +46,7 @@ beforeEach(() => {
 
 const key = () => svc.first.key
 const metrics = async () => (await svc.ask("GET", "/metrics")).text
-const hasMetric = (line: RegExp) => eventually(metrics, (text) => line.test(text), 60_000)
+const hasMetric = (line: RegExp) => eventually(metrics, (text) => line.test(text))
 
 /** Scrapes so often, and returns the alerts that fire. */
 const alertsAfter = async (count: number, between?: () => Promise<unknown>) => {
@@ -71,8 +71,7 @@ const makeWorkflow = async (name: string, code: string): Promise<string> => {
 const isWell = async () => {
   const { body } = await eventually(
     () => svc.ask("GET", "/readyz"),
-    ({ body }) => body.status === "ready",
-    60_000
+    ({ body }) => body.status === "ready"
   )
   return body
 }
@@ -145,8 +144,7 @@ describe.sequential("of a service", () => {
         await admin.query("UPDATE replays SET next_at = now() WHERE status = 'running'")
         return metrics()
       },
-      (text) => /^svc_task_jobs_set_aside\{task="events.replay"\} 1$/m.test(text),
-      60_000
+      (text) => /^svc_task_jobs_set_aside\{task="events.replay"\} 1$/m.test(text)
     )
     assert.deepStrictEqual([...(await alertsAfter(long))], [["SvcJobsSetAside", [{ task: "events.replay" }]]])
     await admin.query("DELETE FROM replays WHERE id = $1", [id])

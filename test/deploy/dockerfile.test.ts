@@ -124,7 +124,7 @@ describe("the Dockerfile", () => {
     assert.sameMembers([...sent], copied)
   })
 
-  it("builds from no more than it copies, and keeps an engine of the image before", { timeout: 120_000 }, () => {
+  it("builds from no more than it copies, and keeps an engine of the image before", () => {
     const place = fs.mkdtempSync(path.join(os.tmpdir(), "svc-build-"))
     const earlier = `v${protocolVersion}/0123456789abcdef`
     try {

@@ -11,6 +11,7 @@ import { type Composition, startComposition } from "../support/deploy/Compositio
 import { kustomized } from "../support/deploy/Kustomize.js"
 import { announce } from "../support/LogExpectations.js"
 import { canMount } from "../support/smallDisk.js"
+import { scaled } from "../support/slowness.js"
 
 const { keyPepper, masterKeys } = generateSecrets(new Date())
 const env = {
@@ -29,8 +30,8 @@ describe.runIf(process.platform === "linux" && canMount).sequential("the composi
   beforeAll(async () => {
     composition = await startComposition(53, env)
     nodes = await composition.up()
-  }, 180_000)
-  afterAll(() => composition.end(), 60_000)
+  }, scaled(180_000))
+  afterAll(() => composition.end())
 
   const clientOf = (name: string, apiKey: string): Api =>
     apiOf({ baseUrl: composition.urlOf(name), apiKey } as Api["dev"])

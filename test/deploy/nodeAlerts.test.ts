@@ -17,8 +17,8 @@ const startNode = (role: string) => cluster.start({ kill: "parsed:0", env: { SVC
 beforeAll(async () => {
   cluster = await makeCluster()
   front = await startNode("api")
-}, 120_000)
-afterAll(() => cluster.end(), 60_000)
+})
+afterAll(() => cluster.end())
 beforeEach(() => {
   prometheus = startPrometheus()
 })
@@ -47,7 +47,7 @@ describe.sequential("of a cluster", () => {
     await cluster.whole(1)
     await eventually(metricsOf(runner), (text) => /^svc_shards_held 300$/m.test(text))
     assert.strictEqual((await front.client.ended(run)).status, "completed")
-  }, 90_000)
+  })
 
   it("that is sound, none fires, and what is read from the database is the same on each node", async () => {
     assert.deepStrictEqual([...(await alertsAfter(long, front, runner)).keys()], [])
@@ -60,13 +60,13 @@ describe.sequential("of a cluster", () => {
     }
     // Of its own each node reports what it holds.
     assert.sameMembers([one?.get("svc_shards_held"), other?.get("svc_shards_held")], [0, 300])
-  }, 60_000)
+  })
 
   it("with a node that does nothing for its shards, SvcNodeDoesNotWork fires for it; killed, SvcNodeDown", async () => {
     announce(/"cluster\.(?:node_gone|seat_lost)"|RunnerUnavailable|socket/i)
     const hung = await cluster.start({ hang: "asked", env: { SVC_ROLE: "runner" } })
     await cluster.whole(2)
-    await eventually(metricsOf(hung), (text) => /^svc_shards_working 0$/m.test(text), 60_000)
+    await eventually(metricsOf(hung), (text) => /^svc_shards_working 0$/m.test(text))
     const fired = await alertsAfter(1, front, runner, hung)
     const instance = new URL(hung.url).host
     assert.deepStrictEqual(
@@ -80,5 +80,5 @@ describe.sequential("of a cluster", () => {
     await eventually(metricsOf(runner), (text) => /^svc_shards_held 300$/m.test(text))
     const down = await alertsAfter(4, front, runner, hung)
     assert.deepStrictEqual([...down], [["SvcNodeDown", [{ instance, job: "svc" }]]])
-  }, 120_000)
+  })
 })

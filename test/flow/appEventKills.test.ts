@@ -149,12 +149,12 @@ beforeAll(async () => {
     credential: { apiKey: "k" }
   })
   flow = await client.workflow("seen", "instant", "export default async (ctx) => ctx.input.id")
-}, 60_000)
+})
 afterAll(async () => {
   await proofs(current)
   await systems.close()
   place.remove()
-}, 60_000)
+})
 
 const trigger = async (event: string): Promise<string> => {
   const settings = { type: "app_event", name: event, routes: [{ workflowId: flow }] }
@@ -230,7 +230,7 @@ describe("a poll", () => {
     )
     assert.strictEqual(runs.size, delivered.length)
     assert.strictEqual((await client.call("DELETE", `/api/v1/triggers/${id}`)).status, 204)
-  }, 120_000)
+  })
 })
 
 describe("a subscription", () => {
@@ -300,5 +300,5 @@ describe("a subscription", () => {
     await reach(id, "unsubscribed")
     assert.deepStrictEqual([hooks.has("h2"), requested.filter((one) => one === "DELETE /hooks/h2").length], [false, 2])
     assert.strictEqual((await deliver(last, "ended")).status, 404)
-  }, 120_000)
+  })
 })

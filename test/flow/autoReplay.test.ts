@@ -3,12 +3,13 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { worldOf } from "../support/World.js"
+import { scaled } from "../support/slowness.js"
 
 const world = worldOf({ allow: true })
 const call = (method: string, path: string, body?: unknown) => world.api().call(method, `/api/v1${path}`, body)
 let named = 0
 
-beforeAll(() => world.start(), 120_000)
+beforeAll(() => world.start())
 afterAll(() => world.stop())
 
 const broken = "export default async () => { throw new Error('not yet') }"
@@ -93,27 +94,31 @@ describe("a dead letter whose trigger replays on deploy", () => {
         [2, true]
       ]
     )
-  }, 90_000)
+  })
 
-  it("is replayed exactly once though the service is killed meanwhile", async () => {
-    const { pending, send, workflow } = await scene({ on: ["deploy"] })
-    const tokens = Array.from({ length: 40 }, (_, n) => `t${n}`)
-    for (const token of tokens) await send({ token })
-    await eventually(pending, (found) => found.length === tokens.length, 60_000)
-    await publish(workflow, works)
-    await eventually(
-      () => outputsOf(workflow),
-      (found) => found.length > 0
-    )
-    await world.crash()
-    const outputs = await eventually(
-      () => outputsOf(workflow),
-      (found) => found.length >= tokens.length,
-      90_000
-    )
-    assert.sameMembers(outputs, tokens)
-    assert.deepStrictEqual(await pending(), [])
-  }, 180_000)
+  it(
+    "is replayed exactly once though the service is killed meanwhile",
+    async () => {
+      const { pending, send, workflow } = await scene({ on: ["deploy"] })
+      const tokens = Array.from({ length: 40 }, (_, n) => `t${n}`)
+      for (const token of tokens) await send({ token })
+      await eventually(pending, (found) => found.length === tokens.length)
+      await publish(workflow, works)
+      await eventually(
+        () => outputsOf(workflow),
+        (found) => found.length > 0
+      )
+      await world.crash()
+      const outputs = await eventually(
+        () => outputsOf(workflow),
+        (found) => found.length >= tokens.length,
+        90_000
+      )
+      assert.sameMembers(outputs, tokens)
+      assert.deepStrictEqual(await pending(), [])
+    },
+    scaled(180_000)
+  )
 })
 
 describe("a dead letter of a trigger without a policy", () => {
@@ -162,5 +167,5 @@ describe("a dead letter of a trigger without a policy", () => {
     assert.deepStrictEqual(told, [null, "schedule"])
     await database.end()
     assert.strictEqual((await set(null)).status, 200)
-  }, 90_000)
+  })
 })

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const url = new URL(Redacted.value(postgres.admin))
   url.pathname = "/postgres"
   administrator = url.href
-}, 60_000)
+})
 
 afterAll(async () => {
   await Effect.runPromise(Scope.close(scope, Exit.void))

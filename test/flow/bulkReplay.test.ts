@@ -7,7 +7,7 @@ import { worldOf } from "../support/World.js"
 const world = worldOf({ allow: true })
 const call = (method: string, path: string, body?: unknown) => world.api().call(method, `/api/v1${path}`, body)
 
-beforeAll(() => world.start(), 120_000)
+beforeAll(() => world.start())
 afterAll(() => world.stop())
 
 it("a replay of many takes what was dead when it was asked for, each once, and needs a filter", async () => {

@@ -8,6 +8,7 @@ import { crc32 } from "node:zlib"
 import { makeDocumentFiles } from "../../src/runtime/http/DocumentFiles.js"
 import { prepareData } from "../support/Service.js"
 import { worldOf } from "../support/World.js"
+import { scaled } from "../support/slowness.js"
 
 const world = worldOf({ allow: false })
 beforeAll(async () => {
@@ -107,43 +108,47 @@ const runExample = async () => {
   assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
 }
 
-it("keeps the compiled code of a start that has served a run, and starts with any", { timeout: 240_000 }, async () => {
-  await runExample()
-  const [file = ""] = await vi.waitUntil(() => {
-    // A draft that is being written has another name.
-    const files = keptFiles()
-    return files.length > 0 && files.every((name) => name.endsWith(".v8")) ? files : false
-  }, 30_000)
-  assert.deepStrictEqual([keptFiles().length, isWhole(file), fs.statSync(file).mode & 0o777], [1, true, 0o600])
-  const [program = ""] = /^program-[0-9a-f]+/.exec(path.basename(file)) ?? []
-  const least = fs.statSync(path.join(import.meta.dirname, "../../dist", `${program}.v8`)).size
-  assert.isAbove(fs.statSync(file).size, least, "it has more functions than those that the build has called")
+it(
+  "keeps the compiled code of a start that has served a run, and starts with any",
+  { timeout: scaled(240_000) },
+  async () => {
+    await runExample()
+    const [file = ""] = await vi.waitUntil(() => {
+      // A draft that is being written has another name.
+      const files = keptFiles()
+      return files.length > 0 && files.every((name) => name.endsWith(".v8")) ? files : false
+    }, scaled(60_000))
+    assert.deepStrictEqual([keptFiles().length, isWhole(file), fs.statSync(file).mode & 0o777], [1, true, 0o600])
+    const [program = ""] = /^program-[0-9a-f]+/.exec(path.basename(file)) ?? []
+    const least = fs.statSync(path.join(import.meta.dirname, "../../dist", `${program}.v8`)).size
+    assert.isAbove(fs.statSync(file).size, least, "it has more functions than those that the build has called")
 
-  // It is used: a start without it would write it anew.
-  const { ino } = fs.statSync(file)
-  await world.crash()
-  await runExample()
-  await world.restart()
-  assert.strictEqual(fs.statSync(file).ino, ino)
-
-  const whole = fs.readFileSync(file)
-  const turned = Buffer.from(whole)
-  turned[3_000_000] = (turned[3_000_000] ?? 0) ^ 1
-  const otherFlags = Buffer.from(whole.subarray(4))
-  otherFlags[12] = (otherFlags[12] ?? 0) ^ 1
-  const sum = Buffer.alloc(4)
-  sum.writeUInt32LE(crc32(otherFlags))
-  const damages = {
-    "a bit is wrong": turned,
-    "it is torn": whole.subarray(0, 1_000_000),
-    "another V8's": Buffer.concat([sum, otherFlags])
-  }
-  for (const [damage, contents] of Object.entries(damages)) {
-    fs.writeFileSync(file, contents)
+    // It is used: a start without it would write it anew.
+    const { ino } = fs.statSync(file)
     await world.crash()
     await runExample()
-    // A stop keeps what no moment without runs has kept.
     await world.restart()
-    assert.deepStrictEqual([keptFiles(), isWhole(file), fs.statSync(file).size > least], [[file], true, true], damage)
+    assert.strictEqual(fs.statSync(file).ino, ino)
+
+    const whole = fs.readFileSync(file)
+    const turned = Buffer.from(whole)
+    turned[3_000_000] = (turned[3_000_000] ?? 0) ^ 1
+    const otherFlags = Buffer.from(whole.subarray(4))
+    otherFlags[12] = (otherFlags[12] ?? 0) ^ 1
+    const sum = Buffer.alloc(4)
+    sum.writeUInt32LE(crc32(otherFlags))
+    const damages = {
+      "a bit is wrong": turned,
+      "it is torn": whole.subarray(0, 1_000_000),
+      "another V8's": Buffer.concat([sum, otherFlags])
+    }
+    for (const [damage, contents] of Object.entries(damages)) {
+      fs.writeFileSync(file, contents)
+      await world.crash()
+      await runExample()
+      // A stop keeps what no moment without runs has kept.
+      await world.restart()
+      assert.deepStrictEqual([keptFiles(), isWhole(file), fs.statSync(file).size > least], [[file], true, true], damage)
+    }
   }
-})
+)

@@ -75,14 +75,14 @@ describe("A callback", () => {
   beforeAll(async () => {
     outside = await startReceiver()
     await restart()
-  }, 120_000)
+  })
 
   afterAll(async () => {
     current.kill("SIGTERM")
     await current.ended
     await outside.close()
     place.remove()
-  }, 60_000)
+  })
 
   it("reports a completed run exactly as the contract says, signed with the workspace's secret", async () => {
     const id = await workflow("echo", "standard", echo)
@@ -270,7 +270,7 @@ describe("A callback", () => {
     ["beforeEffect:1", 1],
     ["effected:1", 2]
   ] as const) {
-    it(`is delivered when the service dies at ${kill}, after the run has ended`, { timeout: 90_000 }, async () => {
+    it(`is delivered when the service dies at ${kill}, after the run has ended`, async () => {
       const id = await workflow("echo", "standard", echo)
       current.kill("SIGTERM")
       await current.ended

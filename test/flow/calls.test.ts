@@ -24,7 +24,7 @@ const slowUrl = () => `http://127.0.0.1:${(slow.address() as AddressInfo).port}/
 beforeAll(async () => {
   await new Promise<void>((resolve) => slow.listen(0, "127.0.0.1", resolve))
   await startCalls()
-}, 60_000)
+})
 afterAll(async () => {
   await stopCalls()
   slow.closeAllConnections()
@@ -39,14 +39,14 @@ const answerOf = async (body: string, input: unknown = {}) => {
 }
 
 describe("A run that makes more calls than it awaits", () => {
-  it.each(manyCalls)("%s", { timeout: 60_000 }, async (_, body, expected) => {
+  it.each(manyCalls)("%s", async (_, body, expected) => {
     const answer = await answerOf(body, { url: slowUrl() })
     assert.deepStrictEqual(answer?.error?.name ?? answer, expected)
   })
 })
 
 describe("The calls of one run", () => {
-  it("are sent at most 64 at a time, in the order of the run's calls", { timeout: 60_000 }, async () => {
+  it("are sent at most 64 at a time, in the order of the run's calls", async () => {
     Object.assign(seen, { now: 0, most: 0, paths: [] })
     const answer = await answerOf(
       `const all = []; for (let i = 0; i < 300; i++) all.push(fetch(ctx.input.url + i).then((r) => r.text())); return (await Promise.all(all)).length`,

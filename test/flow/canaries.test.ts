@@ -99,13 +99,13 @@ describe("With a collector", () => {
     const made = await client.call("POST", "/api/v1/connectors", leakyConnector(given.clientSecret))
     assert.strictEqual(made.status, 201, JSON.stringify(made.body))
     assert.strictEqual((await client.call("POST", "/api/v1/connectors/leaky/publish", {})).status, 200)
-  }, 60_000)
+  })
   afterAll(async () => {
     current.kill("SIGTERM")
     await current.ended
     await Promise.all([outside.close(), otlp.close()])
     place.remove()
-  }, 60_000)
+  })
 
   const connection = (authMethod: string, credential: object | undefined, more: object = {}) =>
     client.call("POST", "/api/v1/connections", {
@@ -205,7 +205,7 @@ describe("With a collector", () => {
       { "x-svc-api-key": client.dev.apiKey, "x-svc-space-id": client.dev.spaceId }
     )
     assert.strictEqual(tenant.status, 201, JSON.stringify(tenant.body))
-  }, 60_000)
+  })
 
   it("runs, refreshes, proxied requests and callbacks take place, with and without failures", async () => {
     for (const [name, value] of [
@@ -341,7 +341,7 @@ describe("With a collector", () => {
       async () => outside.requests.filter(({ headers }) => headers["x-svc-execution-id"] !== undefined),
       (calls) => calls.length >= 2
     )
-  }, 120_000)
+  })
 
   it("no frame of the typed RPC has one, whatever is asked and fails", async () => {
     const ways = ["echo200", "echo400", "echo500", "hangup", "away", "garbage"]
@@ -349,7 +349,7 @@ describe("With a collector", () => {
     for (const part of ["Success", "Failure", "Chunk", "x-echo", "UNAUTHORIZED"]) assert.include(frames, part)
     const secrets = new Map([...canaries, ["own key", client.dev.apiKey]])
     assertHidden(secrets, new Map([["frames", frames]]))
-  }, 120_000)
+  })
 
   it("neither the collector nor the log, the metrics or any table has a secret", async () => {
     const metrics = await (await fetch(`${client.dev.baseUrl}/metrics`)).text()
@@ -381,5 +381,5 @@ describe("With a collector", () => {
     assert.isAbove(rows.size, 40)
 
     assertHidden(canaries, places)
-  }, 60_000)
+  })
 })

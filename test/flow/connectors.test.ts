@@ -206,14 +206,13 @@ describe("A workflow's call of a connector", () => {
     assert.deepInclude(waiting.waiting, { kind: "rate_limit", step: "connector.limited.create#1" })
     const ended = await eventually(
       () => execution(started.body.executionId),
-      ({ status }) => status === "completed",
-      15_000
+      ({ status }) => status === "completed"
     )
     assert.deepStrictEqual(ended.output, { nth: 2 })
     const [first, second] = requestsTo("/limited/create")
     assert.isAtLeast((second?.at ?? 0) - (first?.at ?? 0), 2_900)
     assert.strictEqual(first?.key, second?.key)
-  }, 30_000)
+  })
 })
 
 describe("The list of a connection's actions", () => {

@@ -74,8 +74,8 @@ const makeTargets = async () => {
 beforeAll(async () => {
   await world.start()
   await makeTargets()
-}, 120_000)
-afterAll(() => world.stop(), 60_000)
+})
+afterAll(() => world.stop())
 
 /** Over all trials: the same signature under another id is a duplicate. */
 let n = 0
@@ -147,8 +147,7 @@ const acceptedSoFar = async () => (await world.api().call("GET", "/api/v1/events
 const awaitReady = () =>
   eventually(
     () => world.api().call("GET", "/readyz"),
-    ({ body, status }) => status === 200 && body.status === "ready",
-    30_000
+    ({ body, status }) => status === 200 && body.status === "ready"
   )
 
 /** The service tells of the trouble, but no request may end as one that nobody foresaw. */
@@ -194,8 +193,7 @@ describe("a webhook", () => {
               return false
             }
           },
-          (isBack) => isBack,
-          30_000
+          (isBack) => isBack
         )
       }
     })
@@ -203,5 +201,5 @@ describe("a webhook", () => {
     await assertRanOnce(acknowledged, before)
     assert.isAbove(acknowledged.size, 10)
     console.log(`${acknowledged.size} acknowledged, ${refused} refused`)
-  }, 120_000)
+  })
 })

@@ -35,8 +35,7 @@ it.skipIf(process.platform !== "linux")("256 descriptors serve beside 400 half r
   const service = startWith(256)
   const url = await eventually(
     () => Promise.resolve(/"service\.ready".*"url":"(http:[^"]+)"/.exec(service.output())?.[1]),
-    (found) => found !== undefined,
-    60_000
+    (found) => found !== undefined
   )
   const { hostname, port } = new URL(url ?? "")
   const sockets = Array.from({ length: 400 }, () => {

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await publishConnector(slug)
   await connect(slug, "key-of-drafting")
   other = (await makeKey(svc, { name: "the other editor" })).key
-}, 60_000)
+})
 afterAll(stopCalls)
 
 describe("Two editors of a workflow", () => {

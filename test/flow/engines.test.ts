@@ -33,7 +33,7 @@ describe("A run that began on an earlier engine", () => {
     })
     earlier = await buildRelease("earlier")
     later = await buildRelease("later")
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await proofs(current)
@@ -41,7 +41,7 @@ describe("A run that began on an earlier engine", () => {
     earlier.remove()
     later.remove()
     place.remove()
-  }, 60_000)
+  })
 
   it("waits for a release that has that engine, is reported until then, and continues with it; a run without a journal uses the new one", async () => {
     await start(earlier)
@@ -87,7 +87,7 @@ describe("A run that began on an earlier engine", () => {
     const next = (await api(dataDir).run(workflow)).body.executionId
     assert.deepStrictEqual((await api(dataDir).ended(next)).output, ["/first", "/second", "later"])
     assert.deepInclude(await engines(), { ok: true, carried: [later.engine, earlier.engine] })
-  }, 120_000)
+  })
 })
 
 describe("The build", () => {

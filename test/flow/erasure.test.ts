@@ -18,7 +18,7 @@ beforeAll(async () => {
     entities: [{ name: "person", unified: "crm/contact", read: "list", unifiedFields }]
   })
   await ask("POST", "/api/v1/webhook-endpoints", { url: `${systems.url}/events`, events: ["*"] })
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const ask = async (
@@ -175,8 +175,7 @@ const furnish = async (name: string): Promise<string> => {
     (found) =>
       ["approvals", "executions", "runs", "deliveries", "events", "event_records", "dead_letters"].every((table) =>
         found.has(table)
-      ) && !found.has("domain_events"),
-    20_000
+      ) && !found.has("domain_events")
   )
   // The service does so once a minute, and at that moment by itself alone.
   await eventually(
@@ -225,8 +224,7 @@ describe("a customer that was deleted", () => {
     // The sweep of runs ends the run that waits for an hour, and the next pass of maintenance erases it.
     await eventually(
       () => rowsWith(gone),
-      (found) => !found.has("runs"),
-      20_000
+      (found) => !found.has("runs")
     )
     // The pass after the end of the run may meet what that published.
     const left = await eventually(

@@ -75,14 +75,14 @@ beforeAll(async () => {
   client = api(place.dataDir)
   hide("apiKey", client.dev.apiKey)
   echo = await client.workflow("echo", "instant", "export default async (ctx) => ctx.headers")
-}, 60_000)
+})
 afterAll(async () => {
   service.kill("SIGTERM")
   await service.ended
   await Promise.all([outside.close(), otlp.close()])
   await Effect.runPromise(Scope.close(scope, Exit.void))
   place.remove()
-}, 60_000)
+})
 
 const created = async (target: string, body: object): Promise<Answer["body"]> => {
   const answer = await client.call("POST", target, body)
@@ -198,7 +198,7 @@ describe("secrets on the way of events", () => {
     })
     const { authorization: _token, ...more } = proofs("fired")
     assert.strictEqual((await client.call("POST", `/api/v1/triggers/${manual.id}/fire`, {}, more)).status, 202)
-  }, 30_000)
+  })
 
   it("of providers: credentials and subscriptions' secrets, which a failing provider repeats", async () => {
     await created("/api/v1/webhook-endpoints", {
@@ -237,7 +237,7 @@ describe("secrets on the way of events", () => {
     const target = new URL(hook.url).pathname
     await send(target, "{}", { ...proofs("subscription"), "x-crm-proof": hook.secret, "x-crm-delivery": "1" }, 202)
     await send(target, "{}", { ...proofs("forged"), "x-crm-proof": secret("forged") }, 401)
-  }, 60_000)
+  })
 
   it("of workflows and endpoints: a secret in the error of a run that is a dead letter, and signing secrets", async () => {
     const stored = secret("stored")
@@ -271,7 +271,7 @@ describe("secrets on the way of events", () => {
         outside.requests.filter(({ body, url }) => url.startsWith("/200/") && body.includes("execution.failed")),
       (found) => found.length > 1
     )
-  }, 60_000)
+  })
 
   it("are in no record, answer, log, span, metric, message of the broker, file or body of an endpoint", async () => {
     const shown: Array<readonly [string, string]> = answers.map((text, at) => [`answer ${at}`, text])
@@ -339,7 +339,7 @@ describe("secrets on the way of events", () => {
     // Beside what a row contains, a database's files contain what it contained before.
     const inFiles = [...plainInFiles(nats.store, []), ...plainInFiles(place.dataDir, ["dev.json"])]
     promised("a secret is in the clear in a file", () => assert.deepStrictEqual(inFiles, []))
-  }, 90_000)
+  })
 })
 
 /** The files under a directory that contain a secret as it is. */

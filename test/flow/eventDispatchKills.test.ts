@@ -68,8 +68,7 @@ const send = ({ accessKey, path }: WebhookTrigger, body: object, headers: Readon
         return undefined
       }
     },
-    (answer) => answer !== undefined,
-    60_000
+    (answer) => answer !== undefined
   )
 
 const event = async (id: string): Promise<Answer["body"]> =>
@@ -78,12 +77,12 @@ const event = async (id: string): Promise<Answer["body"]> =>
 beforeAll(async () => {
   systems = await startProvider()
   await restart()
-}, 60_000)
+})
 afterAll(async () => {
   await proofs(current)
   await systems.close()
   place.remove()
-}, 60_000)
+})
 
 describe("every lane of a sequential trigger", () => {
   const perLane = isLong ? 40 : 8
@@ -133,8 +132,7 @@ describe("every lane of a sequential trigger", () => {
       for (const id of heads) {
         const { deliveries } = await eventually(
           () => event(id),
-          ({ status }) => status === "delivered",
-          60_000
+          ({ status }) => status === "delivered"
         )
         await client.ended(deliveries[0].executionId)
       }

@@ -82,14 +82,14 @@ for (const driver of ["Postgres alone", "JetStream"])
       )
       current.kill("SIGTERM")
       await current.ended
-    }, 120_000)
+    })
 
     afterAll(async () => {
       await proofs(current)
       await systems.close()
       place.remove()
       await Effect.runPromise(Scope.close(scope, Exit.void))
-    }, 60_000)
+    })
 
     /** A run whose process dies five times before it makes progress fails: some deaths after each other leave it time. */
     const letRunsEnd = async (): Promise<void> => {
@@ -101,12 +101,11 @@ for (const driver of ["Postgres alone", "JetStream"])
         const lists = [await withStatus("running"), await withStatus("pending")]
         return lists.every(Array.isArray) ? lists.flat() : undefined
       }
-      const found = (await eventually(open, Array.isArray, 60_000)) ?? []
+      const found = (await eventually(open, Array.isArray)) ?? []
       const before = new Set(found.map(({ id }: { readonly id: string }) => id))
       await eventually(
         open,
-        (running) => Array.isArray(running) && !running.some(({ id }: { id: string }) => before.has(id)),
-        60_000
+        (running) => Array.isArray(running) && !running.some(({ id }: { id: string }) => before.has(id))
       )
       current.kill("SIGKILL")
       await current.ended

@@ -21,7 +21,7 @@ beforeAll(async () => {
     .api()
     .workflow("echo", "instant", "export default async (ctx) => ({ got: ctx.input, of: ctx.event?.type })")
   failing = await world.api().workflow("failing", "instant", "export default async () => { throw new TypeError('no') }")
-}, 120_000)
+})
 afterAll(() => world.stop())
 
 interface Trigger {
@@ -212,7 +212,7 @@ describe("a sequential webhook", () => {
         .filter((one, at, all) => one !== all[at - 1])
       assert.deepStrictEqual(seen, Array.from({ length: 12 }, (_, n) => [`begin ${n}`, `end ${n}`]).flat())
     }
-  }, 60_000)
+  })
 })
 
 describe("an event with several routes", () => {
@@ -291,8 +291,7 @@ describe("a failed run of an event", () => {
     await world.crash()
     const finished = await eventually(
       async () => (await call("GET", `/dlq-replays/${job.body.data.id}`)).body.data,
-      ({ status }) => status === "finished",
-      60_000
+      ({ status }) => status === "finished"
     )
     assert.deepStrictEqual([finished.replayed, finished.failed], [12, 0])
     const executions = (await call("GET", `/executions?workflow_id=${workflow}&status=completed&page_size=200`)).body
@@ -304,7 +303,7 @@ describe("a failed run of an event", () => {
       outputs,
       ids.map((_, n) => `canary-${n}`)
     )
-  }, 90_000)
+  })
 })
 
 describe("an event for a suspended customer", () => {

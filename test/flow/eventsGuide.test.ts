@@ -9,7 +9,7 @@ beforeAll(async () => {
   await startSharedCalls()
   base = (await svc.listen()).baseUrl
   flow = await workflow("return ctx.input")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const blocks = blocksOf("docs/events.md").filter(({ what }) => what !== "")

@@ -37,7 +37,7 @@ beforeAll(async () => {
     events: [{ id: "deal", delivery: "poll", poll: { action: "list", key: "$.id" } }]
   })
   await connect("crm", "k")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 describe("A trigger that is fired", () => {

@@ -84,18 +84,18 @@ describe("a process whose output cannot be written", () => {
     for (let n = 0; n < 3; n++) assert.strictEqual((await fetch(`${baseUrl}/readyz`)).status, 200)
     service.kill("SIGTERM")
     assert.strictEqual(await service.ended, 0)
-  }, 60_000)
+  })
 
   it("ends quietly as a command whose reader has ended", () => {
     for (const words of ["--help", "keys new", "migrate --print"]) {
       const { stderr, stdout } = shell(`svc ${words} | true; echo "\${PIPESTATUS[0]}"`)
       assert.deepStrictEqual([stdout, stderr], ["0\n", ""], words)
     }
-  }, 30_000)
+  })
 
   it("ends with 1 as a command whose output is lost", () => {
     assert.strictEqual(shell("svc keys new > /dev/full").status, 1)
-  }, 30_000)
+  })
 })
 
 describe("a command", () => {

@@ -41,7 +41,7 @@ beforeAll(async () => {
   await startCalls()
   await publishConnector(slug)
   await connect(slug, "key-of-calls-canary")
-}, 60_000)
+})
 afterAll(stopCalls)
 
 describe("A flow's name", () => {

@@ -9,7 +9,7 @@ let svc: Running
 let names = 0
 beforeAll(async () => {
   svc = await startShared()
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 const ask = (method: string, target: string, body?: unknown, key = svc.first.key) =>

@@ -33,7 +33,7 @@ beforeAll(async () => {
   await startSharedCalls()
   await publishConnector(slug)
   await connect(slug, "key-of-flows")
-}, 60_000)
+})
 afterAll(stopCalls)
 
 describe("A flow", () => {

@@ -13,6 +13,7 @@ import { proofs } from "../support/proofs.js"
 import type { Service } from "../support/Service.js"
 import { canMount } from "../support/smallDisk.js"
 import { assertOneRun, countRuns, drained } from "../support/webhooks.js"
+import { scaled } from "../support/slowness.js"
 
 const readyz = async ({ call }: Api) => {
   const { body, status } = await call("GET", "/readyz")
@@ -58,7 +59,7 @@ const assertGoesOn = async (
 const name = (text: string) => (canMount ? text : `${text} (skipped: this process may not mount a file system)`)
 
 describe.skipIf(!canMount).sequential("a full disk", () => {
-  it(name("of the tables refuses what needs space, in words"), { timeout: 180_000 }, async () => {
+  it(name("of the tables refuses what needs space, in words"), { timeout: scaled(180_000) }, async () => {
     announce(/"database\.refuses".*"condition":"disk_full","sqlState":"53100"/, { required: true })
     // What the service writes meanwhile fails, too.
     announce(/disk_full \(SQLSTATE 53100\)|"background_task\.|"audit\./)
@@ -85,7 +86,7 @@ describe.skipIf(!canMount).sequential("a full disk", () => {
     await assertGoesOn(world, sender)
   })
 
-  it(name("of the write-ahead log ends Postgres, which comes back"), { timeout: 180_000 }, async () => {
+  it(name("of the write-ahead log ends Postgres, which comes back"), { timeout: scaled(180_000) }, async () => {
     announce(/"postgres\.ended"/, { required: true })
     // The service reports each piece of work that fails while Postgres is away.
     announce(/^(?!.*"(?:request|webhook|events)\.(?:read_)?failed")/)

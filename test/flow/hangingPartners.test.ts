@@ -16,8 +16,9 @@ import {
   uses,
   whileHanging
 } from "../support/hangingPartners.js"
+import { scaled } from "../support/slowness.js"
 
-beforeAll(startHanging, 180_000)
+beforeAll(startHanging, scaled(180_000))
 afterAll(stopHanging)
 
 describe("While the providers of four organisations hang", () => {

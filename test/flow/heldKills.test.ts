@@ -18,8 +18,8 @@ const senders = 16
 const patience = isLong ? 600_000 : 60_000
 
 const world = worldOf({ allow: true })
-beforeAll(() => world.start(), 60_000)
-afterAll(() => world.stop(), 60_000)
+beforeAll(() => world.start())
+afterAll(() => world.stop())
 
 const call = async (method: string, path: string, body?: unknown) => {
   const answer = await world.api().call(method, `/api/v1${path}`, body)
@@ -198,7 +198,7 @@ describe("Over kills of the process", () => {
       assert.deepStrictEqual(ran, [])
     })
     await assertReconciled()
-  }, 120_000)
+  })
 
   it("all that a disabled endpoint missed is sent to it at a rate", async () => {
     const missed = 10
@@ -237,7 +237,7 @@ describe("Over kills of the process", () => {
       found: (count) => count === missed,
       underWay: pendingDeliveries
     })
-  }, 60_000)
+  })
 })
 
 const pendingDeliveries = async (): Promise<number> => {

@@ -17,7 +17,7 @@ import {
 beforeAll(async () => {
   await startSharedCalls()
   await publishConnector("acme")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 let names = 0

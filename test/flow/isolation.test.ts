@@ -5,26 +5,29 @@ import * as path from "node:path"
 import { Client } from "pg"
 import { promised } from "../support/promises.js"
 import { worldOf } from "../support/World.js"
+import { scaled } from "../support/slowness.js"
 
 const canaries = Array.from({ length: 12 }, (_, i) => `canary-${i}-${Math.random().toString(36).slice(2)}x9Z`)
 
 describe("Two tenants", () => {
   const world = worldOf({ allow: false, env: { SVC_RUNNERS: "2" } })
-  beforeAll(() => world.start(), 60_000)
-  afterAll(() => world.stop(), 30_000)
+  beforeAll(() => world.start())
+  afterAll(() => world.stop())
 
-  it("whose runs alternate on the same runners cannot see each other's data", async () => {
-    const { call, run, workflow } = world.api()
-    const customers = await Promise.all(
-      ["north", "south"].map(async (name) =>
-        String((await call("POST", "/api/v1/customers", { name, externalRef: name })).body.data.id)
+  it(
+    "whose runs alternate on the same runners cannot see each other's data",
+    async () => {
+      const { call, run, workflow } = world.api()
+      const customers = await Promise.all(
+        ["north", "south"].map(async (name) =>
+          String((await call("POST", "/api/v1/customers", { name, externalRef: name })).body.data.id)
+        )
       )
-    )
-    // Leaves a mark in every place that a guest can write to, and looks for marks of the other tenant.
-    const id = await workflow(
-      "marks",
-      "instant",
-      `let module = []
+      // Leaves a mark in every place that a guest can write to, and looks for marks of the other tenant.
+      const id = await workflow(
+        "marks",
+        "instant",
+        `let module = []
       export default async (ctx) => {
         const me = ctx.customer.ref
         const seen = [globalThis.mark, Object.prototype.mark, Array.prototype.mark, module.at(-1), JSON.mark, Math.mark]
@@ -35,18 +38,20 @@ describe("Two tenants", () => {
         const mine = await svc.state.get("mine", { scope: "CUSTOMER" })
         return { me, seen, mine, id: ctx.customer.id }
       }`
-    )
-    const one = async (n: number) => {
-      const customer = customers[n % 2] ?? ""
-      const answer = await run(id, { n }, { "x-end-org-id": customer })
-      const ref = n % 2 === 0 ? "north" : "south"
-      assert.property(answer.body, "seen", JSON.stringify(answer.body))
-      promised("a tenant sees what is another's", () =>
-        assert.deepStrictEqual(answer.body, { me: ref, seen: [], mine: ref, id: customer })
       )
-    }
-    for (let n = 0; n < 1_000; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => one(n + i)))
-  }, 180_000)
+      const one = async (n: number) => {
+        const customer = customers[n % 2] ?? ""
+        const answer = await run(id, { n }, { "x-end-org-id": customer })
+        const ref = n % 2 === 0 ? "north" : "south"
+        assert.property(answer.body, "seen", JSON.stringify(answer.body))
+        promised("a tenant sees what is another's", () =>
+          assert.deepStrictEqual(answer.body, { me: ref, seen: [], mine: ref, id: customer })
+        )
+      }
+      for (let n = 0; n < 1_000; n += 20) await Promise.all(Array.from({ length: 20 }, (_, i) => one(n + i)))
+    },
+    scaled(180_000)
+  )
 
   it("cannot be reached by a key of the other", async () => {
     const { call, dev, workflow } = world.api()
@@ -142,13 +147,13 @@ describe("Two tenants", () => {
     )
     assert.strictEqual(connections, 0)
     inside.close()
-  }, 60_000)
+  })
 })
 
 describe("A secret", () => {
   const world = worldOf({ allow: true })
-  beforeAll(() => world.start(), 60_000)
-  afterAll(() => world.stop(), 30_000)
+  beforeAll(() => world.start())
+  afterAll(() => world.stop())
 
   it("appears in no log, record, error, header or file", async () => {
     const { call, run, workflow } = world.api()
@@ -204,7 +209,7 @@ describe("A secret", () => {
       )
     )
     promised("a secret is in the clear", () => assert.deepStrictEqual(found, []))
-  }, 60_000)
+  })
 })
 
 /** Every row of every table, as text. */

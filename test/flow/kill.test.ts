@@ -115,13 +115,13 @@ describe("A run that was accepted", () => {
     ]
     current.kill("SIGTERM")
     await current.ended
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await proofs(current)
     await systems.close()
     place.remove()
-  }, 60_000)
+  })
 
   const killAndRestart = async () => {
     current.kill("SIGKILL")
@@ -288,5 +288,5 @@ describe("A run that was accepted", () => {
     promised("a decision is lost", () => assert.notStrictEqual(again.status, 200))
     assert.strictEqual(again.status, 409)
     assert.deepInclude((await client.ended(body.executionId, 30_000)).error, { code: "APPROVAL_REJECTED" })
-  }, 120_000)
+  })
 })

@@ -56,7 +56,7 @@ beforeAll(async () => {
   assert.strictEqual(made.status, 201, made.text)
   strict = made.body.data.id
   assert.strictEqual((await ask("POST", `/workflows/${strict}/publish`, {})).status, 200)
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 describe("an integer beyond 2^53 in a webhook", () => {

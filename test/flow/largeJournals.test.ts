@@ -9,6 +9,7 @@ import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
+import { scaled } from "../support/slowness.js"
 
 const mebibyte = 1024 * 1024
 /** `npm run test:neighbours` runs the long form. */
@@ -47,16 +48,16 @@ describe("Runs with large journals", () => {
     await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve))
     url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
     await restart()
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await proofs(current)
     provider.closeAllConnections()
     provider.close()
     place.remove()
-  }, 60_000)
+  })
 
-  it("end with JOURNAL_LIMIT at the call that crosses the bound of their tier", { timeout: 60_000 }, async () => {
+  it("end with JOURNAL_LIMIT at the call that crosses the bound of their tier", async () => {
     const greedy = await client.workflow(
       "greedy",
       "instant",
@@ -72,11 +73,14 @@ describe("Runs with large journals", () => {
     assert.include(body.error.message, "64 MiB")
   })
 
-  it("are replayed after a kill in pages, and go on with the results that they had", { timeout: 300_000 }, async () => {
-    const waiting = await client.workflow(
-      "waiting",
-      "standard",
-      `export default async function (ctx) {
+  it(
+    "are replayed after a kill in pages, and go on with the results that they had",
+    { timeout: scaled(300_000) },
+    async () => {
+      const waiting = await client.workflow(
+        "waiting",
+        "standard",
+        `export default async function (ctx) {
         let bytes = 0
         for (let n = 0; n < ctx.input.calls; n++) bytes += (await (await fetch(ctx.input.url)).text()).length
         // A request waits 30 seconds at most, and the other runs may need longer to come here.
@@ -88,31 +92,32 @@ describe("Runs with large journals", () => {
             if (error.code !== "TIMED_OUT") throw error
           }
       }`
-    )
-    const ids: Array<string> = []
-    // One after the other: the test is about their replays.
-    for (let n = 0; n < runs; n++) {
-      const { body } = await client.run(waiting, { url, calls, run: n })
-      const id = String(body.executionId)
-      ids.push(id)
-      await eventually(
-        async () => atGate.size,
-        (waiting) => waiting === n + 1,
-        120_000
       )
+      const ids: Array<string> = []
+      // One after the other: the test is about their replays.
+      for (let n = 0; n < runs; n++) {
+        const { body } = await client.run(waiting, { url, calls, run: n })
+        const id = String(body.executionId)
+        ids.push(id)
+        await eventually(
+          async () => atGate.size,
+          (waiting) => waiting === n + 1,
+          120_000
+        )
+      }
+      gate = undefined
+      current.kill("SIGKILL")
+      await current.ended
+      await restart()
+      for (const id of ids) {
+        const ended = await client.ended(id, 120_000)
+        assert.strictEqual(ended.status, "completed", JSON.stringify(ended.error))
+        assert.strictEqual(ended.output, calls * answerBytes)
+      }
     }
-    gate = undefined
-    current.kill("SIGKILL")
-    await current.ended
-    await restart()
-    for (const id of ids) {
-      const ended = await client.ended(id, 120_000)
-      assert.strictEqual(ended.status, "completed", JSON.stringify(ended.error))
-      assert.strictEqual(ended.output, calls * answerBytes)
-    }
-  })
+  )
 
-  it("are left by a stop within its grace, and go on after it", { timeout: 300_000 }, async () => {
+  it("are left by a stop within its grace, and go on after it", { timeout: scaled(300_000) }, async () => {
     const opened: Array<() => void> = []
     gate = opened
     const mostCalls = Math.ceil((105 * mebibyte) / answerBytes)

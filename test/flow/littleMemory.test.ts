@@ -25,11 +25,11 @@ const outputWith = async (mebibytes: number) => {
 }
 
 describe.skipIf(trial === undefined)("a start in a container", () => {
-  it(`with 512 MiB says that it needs 1024${reason}`, { timeout: 120_000 }, async () => {
+  it(`with 512 MiB says that it needs 1024${reason}`, async () => {
     announce(/"service\.little_memory"/, { required: true })
     assert.match(await outputWith(512), /"service\.little_memory".*"memoryMiB":512,"neededMiB":1024/)
   })
-  it(`with 1024 MiB has enough${reason}`, { timeout: 120_000 }, async () => {
+  it(`with 1024 MiB has enough${reason}`, async () => {
     assert.notInclude(await outputWith(1024), "service.little_memory")
   })
 })

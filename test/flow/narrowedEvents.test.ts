@@ -47,7 +47,7 @@ beforeAll(async () => {
   inside = await workflowOn(["order.paid", "order.sent"])
   outside = await workflowOn(["order.paid", "order.lost"])
   narrow = await scopedKey(svc, [{ type: "workflow", ids: [inside] }])
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 describe("an event of a key that is narrowed to a workflow", () => {

@@ -44,12 +44,12 @@ beforeAll(async () => {
     await makeWebhook(client, [{ workflowId: echo }]),
     await makeWebhook(client, [{ workflowId: echo }], { executionMode: "sequential", partitionKey: "lane" })
   ]
-}, 120_000)
+})
 afterAll(async () => {
   await proofs(service)
   await Effect.runPromise(Scope.close(scope, Exit.void))
   place.remove()
-}, 60_000)
+})
 
 const pause = (millis: number) => new Promise<void>((done) => setTimeout(done, millis))
 
@@ -57,7 +57,7 @@ const readiness = async () => {
   const { body, status } = await client.call("GET", "/readyz")
   return { code: status, status: body.status, events: body.checks.events }
 }
-const awaitBroker = (isThere: boolean) => eventually(readiness, ({ events }) => events.ok === isThere, 30_000)
+const awaitBroker = (isThere: boolean) => eventually(readiness, ({ events }) => events.ok === isThere)
 
 /** Sends webhooks until the trouble is over. Returns the ids of the events. */
 const sendDuring = async (trouble: () => Promise<void>): Promise<ReadonlyArray<string>> => {

@@ -110,112 +110,100 @@ describe("events over a NATS server", () => {
       isLong ? 180_000 : 60_000
     )
 
-    it.scoped(
-      "that does not confirm what it stores take effect once, also when it delivers that later",
-      () =>
-        Effect.gen(function* () {
-          expectTrouble()
-          yield* empty
-          const nats = yield* startNats()
-          const effects: Array<string> = []
-          yield* Effect.gen(function* () {
-            yield* Effect.forkScoped(dispatch(effects))
-            yield* someEvents(20)
-            yield* awaitEffects(effects, 20)
-            yield* nats.freeze
-            const rows = yield* someEvents(200)
-            yield* awaitEffects(effects, 220, "20 seconds")
-            yield* nats.thaw
-            yield* awaitStream(true, "30 seconds")
-            const later = yield* someEvents(50)
-            yield* awaitEffects(effects, 270)
-            sameOnce(effects.slice(20), [...rows, ...later])
-          }).pipe(Effect.provide(jetStreamNode(nats.url)))
-        }),
-      60_000
+    it.scoped("that does not confirm what it stores take effect once, also when it delivers that later", () =>
+      Effect.gen(function* () {
+        expectTrouble()
+        yield* empty
+        const nats = yield* startNats()
+        const effects: Array<string> = []
+        yield* Effect.gen(function* () {
+          yield* Effect.forkScoped(dispatch(effects))
+          yield* someEvents(20)
+          yield* awaitEffects(effects, 20)
+          yield* nats.freeze
+          const rows = yield* someEvents(200)
+          yield* awaitEffects(effects, 220, "20 seconds")
+          yield* nats.thaw
+          yield* awaitStream(true, "30 seconds")
+          const later = yield* someEvents(50)
+          yield* awaitEffects(effects, 270)
+          sameOnce(effects.slice(20), [...rows, ...later])
+        }).pipe(Effect.provide(jetStreamNode(nats.url)))
+      })
     )
 
-    it.scoped(
-      "whose confirmations never come take effect once, although the server delivers them",
-      () =>
-        Effect.gen(function* () {
-          expectTrouble()
-          yield* empty
-          const nats = yield* startNats()
-          const proxy = yield* startNatsProxy(nats.port)
-          const effects: Array<string> = []
-          yield* Effect.gen(function* () {
-            yield* Effect.forkScoped(dispatch(effects))
-            const rows = yield* someEvents(50)
-            yield* awaitEffects(effects, 50)
-            yield* proxy.withhold(true)
-            rows.push(...(yield* someEvents(300)))
-            yield* awaitEffects(effects, 350, "20 seconds")
-            yield* awaitStream(false, "10 seconds")
-            rows.push(...(yield* someEvents(100)))
-            yield* awaitEffects(effects, 450, "20 seconds")
-            yield* proxy.withhold(false)
-            yield* awaitStream(true, "30 seconds")
-            rows.push(...(yield* someEvents(50)))
-            yield* awaitEffects(effects, 500, "20 seconds")
-            sameOnce(effects, rows)
-            assert.isAbove(proxy.withheld(), 0)
-          }).pipe(Effect.provide(jetStreamNode(proxy.url)))
-        }),
-      90_000
+    it.scoped("whose confirmations never come take effect once, although the server delivers them", () =>
+      Effect.gen(function* () {
+        expectTrouble()
+        yield* empty
+        const nats = yield* startNats()
+        const proxy = yield* startNatsProxy(nats.port)
+        const effects: Array<string> = []
+        yield* Effect.gen(function* () {
+          yield* Effect.forkScoped(dispatch(effects))
+          const rows = yield* someEvents(50)
+          yield* awaitEffects(effects, 50)
+          yield* proxy.withhold(true)
+          rows.push(...(yield* someEvents(300)))
+          yield* awaitEffects(effects, 350, "20 seconds")
+          yield* awaitStream(false, "10 seconds")
+          rows.push(...(yield* someEvents(100)))
+          yield* awaitEffects(effects, 450, "20 seconds")
+          yield* proxy.withhold(false)
+          yield* awaitStream(true, "30 seconds")
+          rows.push(...(yield* someEvents(50)))
+          yield* awaitEffects(effects, 500, "20 seconds")
+          sameOnce(effects, rows)
+          assert.isAbove(proxy.withheld(), 0)
+        }).pipe(Effect.provide(jetStreamNode(proxy.url)))
+      })
     )
 
-    it.scoped(
-      "whose consumers and stream are deleted take effect once, and the service makes them again",
-      () =>
-        Effect.gen(function* () {
-          expectTrouble()
-          yield* empty
-          const nats = yield* startNats()
-          const effects: Array<string> = []
-          yield* Effect.gen(function* () {
-            yield* Effect.forkScoped(dispatch(effects))
-            const { manager, stream } = yield* administer(nats.url)
-            yield* Effect.promise(() => manager.consumers.delete(stream, "p2"))
-            const rows = yield* someEvents(100)
-            yield* awaitEffects(effects, 100)
-            yield* Effect.promise(() => manager.streams.delete(stream))
-            rows.push(...(yield* someEvents(100)))
-            yield* awaitEffects(effects, 200)
-            yield* awaitStream(true, "30 seconds")
-            rows.push(...(yield* someEvents(100)))
-            yield* awaitEffects(effects, 300)
-            sameOnce(effects, rows)
-            const consumers = yield* Effect.promise(() => manager.consumers.list(stream).next())
-            assert.sameMembers(
-              consumers.map(({ name }) => name),
-              ["p1", "p2", "p3", "p4"]
-            )
-          }).pipe(Effect.provide(jetStreamNode(nats.url)))
-        }),
-      60_000
+    it.scoped("whose consumers and stream are deleted take effect once, and the service makes them again", () =>
+      Effect.gen(function* () {
+        expectTrouble()
+        yield* empty
+        const nats = yield* startNats()
+        const effects: Array<string> = []
+        yield* Effect.gen(function* () {
+          yield* Effect.forkScoped(dispatch(effects))
+          const { manager, stream } = yield* administer(nats.url)
+          yield* Effect.promise(() => manager.consumers.delete(stream, "p2"))
+          const rows = yield* someEvents(100)
+          yield* awaitEffects(effects, 100)
+          yield* Effect.promise(() => manager.streams.delete(stream))
+          rows.push(...(yield* someEvents(100)))
+          yield* awaitEffects(effects, 200)
+          yield* awaitStream(true, "30 seconds")
+          rows.push(...(yield* someEvents(100)))
+          yield* awaitEffects(effects, 300)
+          sameOnce(effects, rows)
+          const consumers = yield* Effect.promise(() => manager.consumers.list(stream).next())
+          assert.sameMembers(
+            consumers.map(({ name }) => name),
+            ["p1", "p2", "p3", "p4"]
+          )
+        }).pipe(Effect.provide(jetStreamNode(nats.url)))
+      })
     )
 
-    it.scoped(
-      "whose consumer delivers to somebody else take effect once, directly",
-      () =>
-        Effect.gen(function* () {
-          expectTrouble()
-          yield* empty
-          const nats = yield* startNats()
-          const effects: Array<string> = []
-          yield* Effect.gen(function* () {
-            const { connection, stream } = yield* administer(nats.url)
-            // Takes messages of the class and does nothing with them.
-            const consumer = yield* Effect.promise(() => connection.jetstream().consumers.get(stream, "p2"))
-            yield* Effect.promise(() => consumer.consume({ callback: () => undefined, max_messages: 500 }))
-            yield* Effect.forkScoped(dispatch(effects))
-            const rows = yield* enqueue([{ org: org(1), priority: 2, times: 200 }])
-            yield* awaitEffects(effects, 200, "30 seconds")
-            sameOnce(effects, rows)
-          }).pipe(Effect.provide(jetStreamNode(nats.url)))
-        }),
-      60_000
+    it.scoped("whose consumer delivers to somebody else take effect once, directly", () =>
+      Effect.gen(function* () {
+        expectTrouble()
+        yield* empty
+        const nats = yield* startNats()
+        const effects: Array<string> = []
+        yield* Effect.gen(function* () {
+          const { connection, stream } = yield* administer(nats.url)
+          // Takes messages of the class and does nothing with them.
+          const consumer = yield* Effect.promise(() => connection.jetstream().consumers.get(stream, "p2"))
+          yield* Effect.promise(() => consumer.consume({ callback: () => undefined, max_messages: 500 }))
+          yield* Effect.forkScoped(dispatch(effects))
+          const rows = yield* enqueue([{ org: org(1), priority: 2, times: 200 }])
+          yield* awaitEffects(effects, 200, "30 seconds")
+          sameOnce(effects, rows)
+        }).pipe(Effect.provide(jetStreamNode(nats.url)))
+      })
     )
 
     it.scoped("bring a repeated claim through the server's duplicate window", () =>

@@ -17,7 +17,7 @@ beforeAll(async () => {
     SVC_EGRESS_ALLOW: "127.0.0.1/32",
     SVC_SMTP_URL: `smtp://svc:${encodeURIComponent(password)}@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`
   })
-}, 60_000)
+})
 afterAll(async () => {
   await svc.stop()
   await Promise.all([receiver.close(), mailbox.close()])
@@ -65,8 +65,7 @@ const linkTo = async (address: string): Promise<string> => {
   const text = await eventually(
     async () =>
       mailbox.messages.find((one) => one.includes(`To: ${address}\r\n`) && one.includes("Confirm this address")),
-    (found) => found !== undefined,
-    15_000
+    (found) => found !== undefined
   )
   const content = Buffer.from(text?.slice(text.indexOf("\r\n\r\n") + 4) ?? "", "base64").toString()
   return /http:\/\/svc\.test(\/mail\/confirm\/\S+)/.exec(content)?.[1] ?? content
@@ -307,8 +306,7 @@ describe("An address", () => {
           WHERE org IN ('${first.organisationId}', '${second.organisationId}') GROUP BY org`) as Promise<
           ReadonlyArray<{ readonly org: string; readonly asked: number; readonly known: number }>
         >,
-      (rows) => rows.some(({ asked, known }) => asked === 20 && known === 21),
-      30_000
+      (rows) => rows.some(({ asked, known }) => asked === 20 && known === 21)
     )
     assert.strictEqual(
       asked.reduce((sum, one) => sum + one.asked, 0),
@@ -330,7 +328,7 @@ describe("An address", () => {
         WHERE org = '${other.organisationId}' AND asked_at IS NOT NULL ORDER BY address`) as Promise<
         ReadonlyArray<{ readonly name: string; readonly answered: boolean }>
       >
-    const refused = await eventually(state, (rows) => rows.length === 2 && rows[1]?.answered === true, 15_000)
+    const refused = await eventually(state, (rows) => rows.length === 2 && rows[1]?.answered === true)
     assert.deepStrictEqual(refused, [
       { name: "later", answered: false },
       { name: "never", answered: true }

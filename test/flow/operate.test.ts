@@ -22,6 +22,7 @@ import { freePort } from "../support/freePort.js"
 import { linesOf, makeCheckout, makeGuide } from "../support/guideCommands.js"
 import { postgresPrograms, startInstalledPostgres } from "../support/installedPostgres.js"
 import { canMount } from "../support/smallDisk.js"
+import { scaled } from "../support/slowness.js"
 
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), "svc-operate-"))
 fs.chmodSync(temporary, 0o755)
@@ -107,7 +108,7 @@ afterAll(async () => {
   tools.close()
   await composition?.end()
   for (const directory of [checkout, temporary]) fs.rmSync(directory, { recursive: true, force: true })
-}, 60_000)
+})
 
 const { keyPepper, masterKeys } = generateSecrets(new Date())
 const keys = { SVC_MASTER_KEYS: masterKeys, SVC_KEY_PEPPER: keyPepper }
@@ -127,68 +128,72 @@ describe.sequential("the guides for operators", () => {
       await composition?.end()
       composition = undefined
     },
-    180_000
+    scaled(180_000)
   )
 
-  it("starts nodes on a Postgres, dumps it, and restores it on another one, from which svc goes on", async () => {
-    const [server, other] = [await startInstalledPostgres(), await startInstalledPostgres()]
-    try {
-      const logins = await run(checkout, `npm run --silent svc -- migrate --admin-url ${server.url}`)
-      const env = { ...parseEnv(logins), ...keys, SVC_DEFAULT_PLAN: "unlimited" } as Readonly<Record<string, string>>
-      for (const { define } of [operating, deploying]) define(exports(env))
-      const made = await run(checkout, `npm run --silent svc -- bootstrap --organisation Acme`)
-      const apiKey = /^svk_live_\S+$/m.exec(made)?.[0] ?? assert.fail(made)
-      const secret = randomBytes(32).toString("hex")
-      const ports = [await freePort(), await freePort()]
-      const outputs = await operating.runAll(checkout, operating.shellBlocks("Several nodes").slice(0, 2), (line) =>
-        line
-          .replace(/^export SVC_DATABASE_URL=… SVC_MASTER_KEYS=… SVC_KEY_PEPPER=…$/, "export SVC_LOG=json")
-          .replace("$(openssl rand -hex 32)", secret)
-          .replace("8001", String(ports[0]))
-          .replace("8002", String(ports[1]))
-          // Shards move within a second or two of a node's start.
-          .replace(/^(.* cluster status)$/, "for n in 1 2 3 4 5 6 7 8 9 10; do $1 && break; sleep 0.5; done")
-      )
-      assert.include(outputs.at(-1), "300 of 300 shards are held.")
-      const ask = (port: number | undefined, target: string, body?: object) =>
-        fetch(`http://127.0.0.1:${port}${target}`, {
-          method: body === undefined ? "GET" : "POST",
-          headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) })
-        })
-      const secretMade = await ask(ports[0], "/api/v1/secrets", { name: "KEPT", value: "sealed" })
-      assert.strictEqual(secretMade.status, 201, await secretMade.text())
+  it(
+    "starts nodes on a Postgres, dumps it, and restores it on another one, from which svc goes on",
+    async () => {
+      const [server, other] = [await startInstalledPostgres(), await startInstalledPostgres()]
+      try {
+        const logins = await run(checkout, `npm run --silent svc -- migrate --admin-url ${server.url}`)
+        const env = { ...parseEnv(logins), ...keys, SVC_DEFAULT_PLAN: "unlimited" } as Readonly<Record<string, string>>
+        for (const { define } of [operating, deploying]) define(exports(env))
+        const made = await run(checkout, `npm run --silent svc -- bootstrap --organisation Acme`)
+        const apiKey = /^svk_live_\S+$/m.exec(made)?.[0] ?? assert.fail(made)
+        const secret = randomBytes(32).toString("hex")
+        const ports = [await freePort(), await freePort()]
+        const outputs = await operating.runAll(checkout, operating.shellBlocks("Several nodes").slice(0, 2), (line) =>
+          line
+            .replace(/^export SVC_DATABASE_URL=… SVC_MASTER_KEYS=… SVC_KEY_PEPPER=…$/, "export SVC_LOG=json")
+            .replace("$(openssl rand -hex 32)", secret)
+            .replace("8001", String(ports[0]))
+            .replace("8002", String(ports[1]))
+            // Shards move within a second or two of a node's start.
+            .replace(/^(.* cluster status)$/, "for n in 1 2 3 4 5 6 7 8 9 10; do $1 && break; sleep 0.5; done")
+        )
+        assert.include(outputs.at(-1), "300 of 300 shards are held.")
+        const ask = (port: number | undefined, target: string, body?: object) =>
+          fetch(`http://127.0.0.1:${port}${target}`, {
+            method: body === undefined ? "GET" : "POST",
+            headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) })
+          })
+        const secretMade = await ask(ports[0], "/api/v1/secrets", { name: "KEPT", value: "sealed" })
+        assert.strictEqual(secretMade.status, 201, await secretMade.text())
 
-      const [dump, restore] = shellBlocks("Backup, restore and upgrade of Postgres")
-      assert.isDefined(dump)
-      assert.isDefined(restore)
-      await runAll(checkout, [dump])
-      await operating.stop()
-      await server.stop()
-      deploying.define(exports({ ADMINISTRATOR_URL: other.url }))
-      deploying.ran.add(restore)
-      const [print = "", ...lines] = linesOf(restore)
-      await run(checkout, print)
-      const roles = fs.readFileSync(path.join(checkout, "roles.sql"), "utf8")
-      const printed = [...roles.matchAll(/^-- (SVC_\w+)=(\S+)$/gm)].map(([, name = "", url = ""]) => [
-        name,
-        url.replace("HOST:5432", other.address)
-      ])
-      assert.lengthOf(printed, 4)
-      deploying.define(exports(Object.fromEntries(printed)))
-      const restored: Array<string> = []
-      for (const line of lines) restored.push(await run(checkout, line))
-      assert.include(restored.join("\n"), "The database is up to date.")
-      assert.include(restored.at(-1), " 0 unaccounted for")
-      const port = await freePort()
-      await run(checkout, `SVC_PORT=${port} npm run svc -- start --role all`)
-      const kept = await ask(port, "/api/v1/secrets")
-      assert.include(await kept.text(), "KEPT")
-      await deploying.stop()
-    } finally {
-      for (const one of [server, other]) await one.stop()
-    }
-  }, 180_000)
+        const [dump, restore] = shellBlocks("Backup, restore and upgrade of Postgres")
+        assert.isDefined(dump)
+        assert.isDefined(restore)
+        await runAll(checkout, [dump])
+        await operating.stop()
+        await server.stop()
+        deploying.define(exports({ ADMINISTRATOR_URL: other.url }))
+        deploying.ran.add(restore)
+        const [print = "", ...lines] = linesOf(restore)
+        await run(checkout, print)
+        const roles = fs.readFileSync(path.join(checkout, "roles.sql"), "utf8")
+        const printed = [...roles.matchAll(/^-- (SVC_\w+)=(\S+)$/gm)].map(([, name = "", url = ""]) => [
+          name,
+          url.replace("HOST:5432", other.address)
+        ])
+        assert.lengthOf(printed, 4)
+        deploying.define(exports(Object.fromEntries(printed)))
+        const restored: Array<string> = []
+        for (const line of lines) restored.push(await run(checkout, line))
+        assert.include(restored.join("\n"), "The database is up to date.")
+        assert.include(restored.at(-1), " 0 unaccounted for")
+        const port = await freePort()
+        await run(checkout, `SVC_PORT=${port} npm run svc -- start --role all`)
+        const kept = await ask(port, "/api/v1/secrets")
+        assert.include(await kept.text(), "KEPT")
+        await deploying.stop()
+      } finally {
+        for (const one of [server, other]) await one.stop()
+      }
+    },
+    scaled(180_000)
+  )
 
   it("starts several nodes on one machine, and replaces them", async () => {
     const alone = makeCheckout()
@@ -202,7 +207,7 @@ describe.sequential("the guides for operators", () => {
     } finally {
       fs.rmSync(alone, { recursive: true, force: true })
     }
-  }, 120_000)
+  })
 
   it("deploys on Kubernetes what conforms to its API, with a Secret that is enough for a node", async () => {
     const logins = Object.fromEntries(

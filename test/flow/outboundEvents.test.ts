@@ -11,7 +11,7 @@ let receiver: Receiver
 beforeAll(async () => {
   receiver = await startReceiver()
   svc = await start({ SVC_EGRESS_ALLOW: "127.0.0.1/32" })
-}, 60_000)
+})
 afterAll(async () => {
   await svc.stop()
   await receiver.close()

@@ -22,7 +22,7 @@ import {
   svc
 } from "../support/people.js"
 
-beforeAll(startPeople, 60_000)
+beforeAll(startPeople)
 afterAll(stopPeople)
 
 describe("A run", () => {
@@ -381,8 +381,7 @@ describe("An approval", () => {
     assert.isUndefined(mailbox.messages.find((one) => one.includes("stranger@example.com")))
     const [event] = await eventually(
       async () => receiver.at("/asked"),
-      (all) => all.length > 0,
-      15_000
+      (all) => all.length > 0
     )
     assert.deepInclude(JSON.parse(event?.body ?? "{}"), { type: "approval.requested" })
     assert.deepInclude(JSON.parse(event?.body ?? "{}").data, { executionId, name: "canary" })

@@ -114,7 +114,7 @@ describe("A value of an argument", () => {
         assert.notMatch(target, /(?:^|\/)(?:\.|%2e){1,2}(?:\/|\?|$)|\/\//i, path)
       }
     }
-  }, 60_000)
+  })
 
   it("never leaves its place in a URL that contains the connection's config", async () => {
     await world.publish("tenanted", {
@@ -140,7 +140,7 @@ describe("A value of an argument", () => {
       assert.include(["INVALID_ARGUMENTS", "CONNECTION_REQUIRED"], body.code, `${shop}: ${JSON.stringify(body)}`)
     }
     assert.strictEqual(world.inner.connections(), 0)
-  }, 30_000)
+  })
 })
 
 // --- Private addresses ---
@@ -203,7 +203,7 @@ describe("A URL that a tenant sets", () => {
       assert.strictEqual(tested.status, 422, `${base}: ${tested.text}`)
     }
     assert.strictEqual(world.inner.connections(), 0)
-  }, 60_000)
+  })
 
   it("reaches nothing private as the origin of one action", async () => {
     const origins = [
@@ -219,7 +219,7 @@ describe("A URL that a tenant sets", () => {
       assert.strictEqual(body.code, "BLOCKED", `${origin}: ${JSON.stringify(body)}`)
     }
     assert.strictEqual(world.inner.connections(), 0)
-  }, 30_000)
+  })
 
   it("reaches nothing private as token, authorization or revocation URL", async () => {
     const oauth = (id: string, more: object) => ({
@@ -264,7 +264,7 @@ describe("A URL that a tenant sets", () => {
     )
     assert.isAbove(world.elsewhere.connections(), before)
     assert.strictEqual(world.inner.connections(), 0)
-  }, 60_000)
+  })
 
   it("reaches nothing private as the document of an import", async () => {
     for (const url of urls()) {
@@ -283,7 +283,7 @@ describe("A URL that a tenant sets", () => {
     })
     assert.deepInclude(led.body.details?.[0], { code: "URL_NOT_ALLOWED" }, led.text)
     assert.strictEqual(world.inner.connections(), 0)
-  }, 30_000)
+  })
 
   it("reaches nothing private by a redirect, and no other origin gets the credential by one", async () => {
     const to = (location: string) => (socket: Parameters<typeof answer>[0]) =>
@@ -320,5 +320,5 @@ describe("A URL that a tenant sets", () => {
     const followed = world.systems.requests.find(({ head }) => head.startsWith("GET /landed "))
     assert.include(followed?.head ?? "", `x-acme-key: ${canary}`)
     assert.strictEqual(world.inner.connections(), 0)
-  }, 30_000)
+  })
 })

@@ -12,16 +12,17 @@ import { execution, run, startCalls, stopCalls, svc, workflow } from "../support
 import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
 import { assertSound } from "../support/proofs.js"
+import { scaled } from "../support/slowness.js"
 
 /** Every test kills runners, some during their start, and also computing workers, whose command line is the same. */
 announce(/"sandbox\.runner_(?:replaced|not_started)"|"computing\.worker\.replaced"/)
 
-beforeAll(() => startCalls(), 60_000)
+beforeAll(() => startCalls())
 afterAll(async () => {
   await assertSound(async (target) => (await svc.ask("GET", target, { key: svc.first.key })).body)
   await stopCalls()
   assert.isEmpty(runners(), "no runner is left")
-}, 60_000)
+})
 
 const childrenOf = (pid: number): ReadonlyArray<number> => {
   try {
@@ -112,34 +113,38 @@ const terminal = (id: string) =>
   )
 
 describe("A run that takes its runner down", () => {
-  it("is retried in runners of its own, and fails as poisoned after five deaths", { timeout: 600_000 }, async () => {
-    // Five deaths and the pauses between them take longer than an Instant run may, on a slow machine.
-    const [bad, good] = [await workflow(computes, "standard"), await workflow(`return await svc.state.get("k")`)]
-    const waiting = await workflow("await new Promise((r) => setTimeout(r, 900)); return 'unharmed'", "standard")
-    // Its guest is in the runner that is killed first.
-    const beside = await run(waiting)
-    let isOver = false
-    const { body } = await run(bad)
-    const ended = terminal(body.executionId).finally(() => {
-      isOver = true
-    })
-    const killed = await killWhatComputes(() => isOver)
-    assert.strictEqual((await ended).error?.code, "POISONED", JSON.stringify(await ended))
-    // Some died during their start, which counts against no run.
-    assert.isAtLeast(killed.length, 5)
-    assert.strictEqual((await terminal(beside.body.executionId)).output, "unharmed")
-    assert.strictEqual((await run(good)).status, 200)
-    await isRunAgainOnRequest(bad)
-    await eventually(
-      async () => runners().length,
-      // A runner, a spare one and a computing worker.
-      (left) => left <= 3
-    )
-  })
+  it(
+    "is retried in runners of its own, and fails as poisoned after five deaths",
+    { timeout: scaled(600_000) },
+    async () => {
+      // Five deaths and the pauses between them take longer than an Instant run may, on a slow machine.
+      const [bad, good] = [await workflow(computes, "standard"), await workflow(`return await svc.state.get("k")`)]
+      const waiting = await workflow("await new Promise((r) => setTimeout(r, 900)); return 'unharmed'", "standard")
+      // Its guest is in the runner that is killed first.
+      const beside = await run(waiting)
+      let isOver = false
+      const { body } = await run(bad)
+      const ended = terminal(body.executionId).finally(() => {
+        isOver = true
+      })
+      const killed = await killWhatComputes(() => isOver)
+      assert.strictEqual((await ended).error?.code, "POISONED", JSON.stringify(await ended))
+      // Some died during their start, which counts against no run.
+      assert.isAtLeast(killed.length, 5)
+      assert.strictEqual((await terminal(beside.body.executionId)).output, "unharmed")
+      assert.strictEqual((await run(good)).status, 200)
+      await isRunAgainOnRequest(bad)
+      await eventually(
+        async () => runners().length,
+        // A runner, a spare one and a computing worker.
+        (left) => left <= 3
+      )
+    }
+  )
 })
 
 describe("The calls of a run whose guest is lost", () => {
-  it("continue, and are sent once", { timeout: 30_000 }, async () => {
+  it("continue, and are sent once", async () => {
     const asked = new Map<string, number>()
     const server = createServer((request, response) => {
       const path = request.url ?? ""
@@ -172,7 +177,7 @@ describe("The activations of a run", () => {
       )
     )
 
-  it("count from its start, and not after the process has survived it", { timeout: 30_000 }, async () => {
+  it("count from its start, and not after the process has survived it", async () => {
     const id = await workflow(
       "await svc.state.set('k', 1); for (let i = 0; i < 40; i++) await new Promise((r) => setTimeout(r, 150)); return 1",
       "standard"

@@ -11,6 +11,7 @@ import { announce } from "../support/LogExpectations.js"
 import { createSecondOrganisation } from "../support/secondOrganisation.js"
 import { assertOneRun, countRuns, drained, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"
+import { scaled } from "../support/slowness.js"
 
 const world = worldOf({ allow: false })
 let first: Api
@@ -41,8 +42,8 @@ beforeAll(async () => {
     [first, await makeWebhook(first, [{ workflowId: echo }])],
     [second, await makeWebhook(second, [{ workflowId: await workflowOf(second, "echo", code) }])]
   ]
-}, 120_000)
-afterAll(() => world.stop(), 60_000)
+})
+afterAll(() => world.stop())
 
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`
 const wide = (members: number) => `{${Array.from({ length: members }, (_, i) => `"m${i}":${i}`).join(",")}}`
@@ -107,8 +108,7 @@ const codes: Readonly<Record<string, string>> = {
 const settled = async ({ call }: Api, id: string): Promise<Answer["body"]> =>
   eventually(
     async () => (await call("GET", `/api/v1/events/${id}`)).body?.data,
-    (found) => found !== undefined && found.status !== "received",
-    60_000
+    (found) => found !== undefined && found.status !== "received"
   )
 
 /** Sends `count` events over both organisations and asserts that each runs once and completes. */
@@ -218,34 +218,38 @@ describe("a poison event", () => {
     const dead = (await first.call("GET", "/api/v1/dlq?code=INPUT_CONTRACT_VIOLATION&page_size=200")).body.data
     assert.isAbove(dead.length, 10)
     await assertUnharmed(200)
-  }, 120_000)
+  })
 
-  it("whose run ends badly is a dead letter, and the next thousand events are unharmed", async () => {
-    announce(/sandbox\.|run\./)
-    const triggers = new Map<string, WebhookTrigger>()
-    for (const [name, code] of Object.entries(codes))
-      triggers.set(name, await makeWebhook(first, [{ workflowId: await workflowOf(first, name, code) }]))
-    const poison = [...triggers].map(async ([name, { path }]) => {
-      const sent = await sendWebhook(first, path, JSON.stringify({ name }))
-      assert.strictEqual(sent.status, 202, sent.text)
-      return [name, sent.body.eventId] as const
-    })
-    const ids = await Promise.all(poison)
-    await assertUnharmed(1_000)
-    for (const [name, id] of ids) {
-      const { deliveries, status } = await settled(first, id)
-      assert.strictEqual(status, "delivered", name)
-      const execution = await first.ended(deliveries[0].executionId, 60_000)
-      assert.include(["failed", "timed_out"], execution.status, name)
-      const letters = await eventually(
-        async () => (await first.call("GET", `/api/v1/dlq?trigger_id=${triggers.get(name)?.id}`)).body.data,
-        (found) => found.length > 0
-      )
-      const letter = (await first.call("GET", `/api/v1/dlq/${letters[0].id}`)).body.data
-      assert.deepInclude(letter, { eventId: id, executionId: execution.id, payload: { name } })
-      assert.isString(letter.error.category, JSON.stringify(letter.error))
-    }
-  }, 180_000)
+  it(
+    "whose run ends badly is a dead letter, and the next thousand events are unharmed",
+    async () => {
+      announce(/sandbox\.|run\./)
+      const triggers = new Map<string, WebhookTrigger>()
+      for (const [name, code] of Object.entries(codes))
+        triggers.set(name, await makeWebhook(first, [{ workflowId: await workflowOf(first, name, code) }]))
+      const poison = [...triggers].map(async ([name, { path }]) => {
+        const sent = await sendWebhook(first, path, JSON.stringify({ name }))
+        assert.strictEqual(sent.status, 202, sent.text)
+        return [name, sent.body.eventId] as const
+      })
+      const ids = await Promise.all(poison)
+      await assertUnharmed(1_000)
+      for (const [name, id] of ids) {
+        const { deliveries, status } = await settled(first, id)
+        assert.strictEqual(status, "delivered", name)
+        const execution = await first.ended(deliveries[0].executionId, 60_000)
+        assert.include(["failed", "timed_out"], execution.status, name)
+        const letters = await eventually(
+          async () => (await first.call("GET", `/api/v1/dlq?trigger_id=${triggers.get(name)?.id}`)).body.data,
+          (found) => found.length > 0
+        )
+        const letter = (await first.call("GET", `/api/v1/dlq/${letters[0].id}`)).body.data
+        assert.deepInclude(letter, { eventId: id, executionId: execution.id, payload: { name } })
+        assert.isString(letter.error.category, JSON.stringify(letter.error))
+      }
+    },
+    scaled(180_000)
+  )
 
   it("whose stored payload cannot be opened keeps no other event", async () => {
     announce(/events\.not_loaded/, { required: true })
@@ -264,7 +268,7 @@ describe("a poison event", () => {
     await database.query("DELETE FROM events WHERE id = $1", [broken])
     await database.query("DELETE FROM event_counts WHERE minute = svc_event_minute($1)", [broken])
     await database.end()
-  }, 60_000)
+  })
 
   it("is one whose nodes ended with it ten times, not one that nodes gave back for want of a slot or a database", async () => {
     const { path } = await makeWebhook(first, [{ workflowId: echo }], {
@@ -286,5 +290,5 @@ describe("a poison event", () => {
     const [letter] = (await first.call("GET", "/api/v1/dlq?code=POISONED")).body.data
     assert.deepInclude(letter, { eventId: poison })
     assert.strictEqual(letter.error.message.match(/ended (\d+) times/)?.[1], "10", JSON.stringify(letter.error))
-  }, 60_000)
+  })
 })

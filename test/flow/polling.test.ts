@@ -50,7 +50,7 @@ beforeAll(async () => {
   })
   connection = (await connect("crm", "k")).id
   flow = await workflow("return ctx.input")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const sql = <A extends object>(text: string) => svc.run(Effect.flatMap(WriterSql, (writer) => writer.unsafe<A>(text)))
@@ -74,8 +74,7 @@ const pollNow = async (event: string) => {
   await sql(`UPDATE polls SET next_at = now() WHERE event = '${event}'`)
   return eventually(
     () => pollOf(event),
-    (found) => (found?.seq ?? 0) > before,
-    20_000
+    (found) => (found?.seq ?? 0) > before
   )
 }
 const eventsOf = (event: string) =>
@@ -92,8 +91,7 @@ describe("a polled event", () => {
     await trigger("contact")
     await eventually(
       () => pollOf("contact"),
-      (found) => found?.seq === 1,
-      20_000
+      (found) => found?.seq === 1
     )
     assert.deepStrictEqual(await eventsOf("contact"), [])
 
@@ -188,8 +186,7 @@ describe("a polled event", () => {
     const id = await trigger("contact.created")
     await eventually(
       () => pollOf("contact.created"),
-      (found) => found?.seq === 1,
-      20_000
+      (found) => found?.seq === 1
     )
     const ask = (method: string, path: string, body?: unknown) =>
       svc.ask(method, `/api/v1/triggers/${id}${path}`, { key: svc.first.key, ...(body === undefined ? {} : { body }) })
@@ -218,8 +215,7 @@ describe("a polled event", () => {
     await trigger("contact.removed")
     await eventually(
       () => pollOf("contact.removed"),
-      (found) => found?.seq === 1,
-      20_000
+      (found) => found?.seq === 1
     )
     items = [
       ...items.filter(({ id }) => id !== "1").map((item) => ({ ...item, name: "all changed" })),
@@ -239,8 +235,7 @@ describe("a polled event", () => {
     await trigger("note")
     const baseline = await eventually(
       () => pollOf("note"),
-      (found) => found?.seq === 1 || (found?.failures ?? 0) > 0,
-      20_000
+      (found) => found?.seq === 1 || (found?.failures ?? 0) > 0
     )
     assert.deepStrictEqual([baseline?.failures, baseline?.error], [0, null])
     items = [{ id: "1", name: "the first" }]

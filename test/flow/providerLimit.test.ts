@@ -49,13 +49,13 @@ describe("a limit of scope connector", () => {
       })
     )
     await made("/connectors/limited/publish", {})
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await proofs(current)
     await systems.close()
     place.remove()
-  }, 60_000)
+  })
 
   it("holds over two customers' connections and a kill -9: no window has more calls, and every call is sent", async () => {
     const workflow = await client.workflow(
@@ -94,5 +94,5 @@ describe("a limit of scope connector", () => {
       const within = times.slice(i).filter((other) => other - at < window).length
       assert.isAtMost(within, limit.requests, JSON.stringify(times.map((time) => time - (times[0] ?? 0))))
     }
-  }, 120_000)
+  })
 })

@@ -75,7 +75,7 @@ describe("A provider that misbehaves", () => {
       assert.match(body.message, end.message, how)
       assert.notInclude(text, canary, how)
     }
-  }, 60_000)
+  })
 
   it("fails the test of a connection with the reason, and nothing is stored", async () => {
     await world.publish("badtest", { actions: [call], test: { action: "call" } })
@@ -91,7 +91,7 @@ describe("A provider that misbehaves", () => {
       assert.notInclude(made.text, canary, how)
     }
     assert.strictEqual((await world.ask("GET", "/api/v1/connections?connector=badtest")).body.data.length, before)
-  }, 60_000)
+  })
 
   it.each([
     ["in seconds", () => "2"],
@@ -114,16 +114,14 @@ describe("A provider that misbehaves", () => {
       const { body } = await world.run(id)
       const ended = await eventually(
         async () => (await world.ask("GET", `/api/v1/executions/${body.executionId}`)).body.data,
-        ({ status }) => status === "completed" || status === "failed",
-        15_000
+        ({ status }) => status === "completed" || status === "failed"
       )
       assert.deepStrictEqual([ended.status, ended.output], ["completed", { nth: 2 }])
       const [first, second, ...more] = world.systems.requests.filter(({ head }) => head.startsWith(`GET /${how} `))
       assert.isEmpty(more)
       assert.isAtLeast(second?.at ?? 0, due.at - 20)
       assert.isAbove(second?.at ?? 0, first?.at ?? 0)
-    },
-    30_000
+    }
   )
 
   it("cannot fill the memory, however many calls it answers without end", async () => {
@@ -142,7 +140,7 @@ describe("A provider that misbehaves", () => {
     assert.deepStrictEqual([...new Set(codes)].toSorted(), ["TOO_LARGE"])
     // 48 answers of at most 4 MiB each, in several buffers; the provider is in this process too.
     assert.isBelow((most - before) / 1_048_576, 48 * 4 * 2)
-  }, 60_000)
+  })
 
   it("cannot make a second answer count for the next request", async () => {
     const forged = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 15\r\n\r\n{"forged":true}'
@@ -156,7 +154,7 @@ describe("A provider that misbehaves", () => {
       assert.deepStrictEqual((await world.run(id, { opts: { connection: "smuggle" } })).body, { result: {} })
       assert.notInclude((await world.run(id, { opts: { connection: "fine" } })).text, "forged")
     }
-  }, 30_000)
+  })
 
   it("that repeats the credential cannot show it in the workflow, the trace or the connection", async () => {
     const secret = "canary/echo+1=="
@@ -183,5 +181,5 @@ describe("A provider that misbehaves", () => {
     assert.strictEqual(refused.body.code, "CREDENTIAL_TEST_FAILED", refused.text)
     for (const { text } of [made, ran, trace, refused])
       for (const form of [...echoed, JSON.stringify(secret).slice(1, -1)]) assert.notInclude(text, form)
-  }, 30_000)
+  })
 })

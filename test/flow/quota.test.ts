@@ -12,6 +12,7 @@ import { countDays } from "../../src/runtime/postgres/organisation/UsageDays.js"
 import { countWorkspaces } from "../../src/runtime/workspace/WorkspaceStorage.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
+import { scaled } from "../support/slowness.js"
 
 /** The long form is that of the specification. */
 const arrivals = process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 2_200
@@ -19,7 +20,7 @@ const arrivals = process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 2_200
 let svc: Running
 beforeAll(async () => {
   svc = await start()
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 const sql = <A extends object>(statement: string) => svc.sql<A>(statement)
@@ -127,32 +128,36 @@ const dbAway = Effect.map(WorkspaceDb, (db) =>
 
 // Those that wait for the release of their events wait together.
 describe("The events of a day", () => {
-  it.concurrent(`of ${arrivals} at once exactly 1,000 run on a plan of 1,000; the rest run on a larger plan, the oldest first`, async () => {
-    const world = await svc.organisation("Starter", "starter")
-    await subscribe(world, "order.placed")
-    const receptions = await arriveAll(world, "order.placed", arrivals)
-    assert.deepStrictEqual(receptions, { Accepted: 1_000, Held: arrivals - 1_000 })
-    await ranExactly(world, 1_000)
-    assert.strictEqual(await heldOf(world), arrivals - 1_000)
-    // The same events again are repetitions, whether they ran or wait, and count for nothing.
-    const again = await arriveAll(world, "order.placed", 10)
-    assert.deepStrictEqual(again, { Duplicate: 10 })
+  it.concurrent(
+    `of ${arrivals} at once exactly 1,000 run on a plan of 1,000; the rest run on a larger plan, the oldest first`,
+    async () => {
+      const world = await svc.organisation("Starter", "starter")
+      await subscribe(world, "order.placed")
+      const receptions = await arriveAll(world, "order.placed", arrivals)
+      assert.deepStrictEqual(receptions, { Accepted: 1_000, Held: arrivals - 1_000 })
+      await ranExactly(world, 1_000)
+      assert.strictEqual(await heldOf(world), arrivals - 1_000)
+      // The same events again are repetitions, whether they ran or wait, and count for nothing.
+      const again = await arriveAll(world, "order.placed", 10)
+      assert.deepStrictEqual(again, { Duplicate: 10 })
 
-    // The next day: the quota allows another thousand, and these are the oldest.
-    const oldest = await sql<{ id: string }>(
-      `SELECT id FROM events WHERE org = '${world.organisationId}' AND status = 'held' ORDER BY id LIMIT 1000`
-    )
-    await sql(`UPDATE rate_windows SET minute = minute - interval '1 day' WHERE org = '${world.organisationId}'`)
-    await ranExactly(world, 2_000)
-    const ids = oldest.map(({ id }) => `'${id}'`).join(",")
-    assert.strictEqual(
-      await countOf(`SELECT count(*)::int AS n FROM event_records WHERE id IN (${ids}) AND status = 'delivered'`),
-      1_000
-    )
-    await sql(`UPDATE organisations SET plan = 'unlimited' WHERE id = '${world.organisationId}'`)
-    await ranExactly(world, arrivals)
-    assert.strictEqual(await heldOf(world), 0)
-  }, 600_000)
+      // The next day: the quota allows another thousand, and these are the oldest.
+      const oldest = await sql<{ id: string }>(
+        `SELECT id FROM events WHERE org = '${world.organisationId}' AND status = 'held' ORDER BY id LIMIT 1000`
+      )
+      await sql(`UPDATE rate_windows SET minute = minute - interval '1 day' WHERE org = '${world.organisationId}'`)
+      await ranExactly(world, 2_000)
+      const ids = oldest.map(({ id }) => `'${id}'`).join(",")
+      assert.strictEqual(
+        await countOf(`SELECT count(*)::int AS n FROM event_records WHERE id IN (${ids}) AND status = 'delivered'`),
+        1_000
+      )
+      await sql(`UPDATE organisations SET plan = 'unlimited' WHERE id = '${world.organisationId}'`)
+      await ranExactly(world, arrivals)
+      assert.strictEqual(await heldOf(world), 0)
+    },
+    scaled(600_000)
+  )
 
   it.concurrent("of a customer with a limit of its own wait, those of others run", async () => {
     const world = await svc.organisation("Customers")
@@ -164,7 +169,7 @@ describe("The events of a day", () => {
     await ranExactly(world, 4)
     await sql(`UPDATE customers SET limits = '{}' WHERE id = '${world.customerId}'`)
     await ranExactly(world, 6)
-  }, 60_000)
+  })
 
   it.concurrent("count a tick as often as it has routes; those beyond wait, and run with room for all of them", async () => {
     const world = await svc.organisation("Ticking")
@@ -183,7 +188,7 @@ describe("The events of a day", () => {
     await svc.run(countDays)
     const counted = `SELECT events AS n FROM usage_days WHERE org = '${world.organisationId}' AND events > 0`
     assert.strictEqual(await countOf(counted), 8)
-  }, 60_000)
+  })
 
   it.concurrent("count a tick with more routes than the quota as a whole day", async () => {
     const world = await svc.organisation("Ticking much")
@@ -193,7 +198,7 @@ describe("The events of a day", () => {
     assert.deepStrictEqual([await tick(1), await tick(2)], ["Accepted", "Held"])
     await ranExactly(world, 3)
     assert.strictEqual(await usedBy(world), 2)
-  }, 60_000)
+  })
 
   it.concurrent("count replays that a request asks for, of events and of dead letters, alone and among many", async () => {
     const world = await svc.organisation("Replaying")
@@ -227,7 +232,7 @@ describe("The events of a day", () => {
     )
     await letterOf(4)
     assert.strictEqual(await usedBy(world), 4)
-  }, 60_000)
+  })
 
   it.concurrent("wait while the organisation stores more than its plan allows", async () => {
     const world = await svc.organisation("Full", "starter")
@@ -236,7 +241,7 @@ describe("The events of a day", () => {
     assert.strictEqual((await svc.run(arrive(world, "file.added", 1)))._tag, "Held")
     await sql(`UPDATE storage_usage SET bytes = 1000 WHERE org = '${world.organisationId}'`)
     await ranExactly(world, 1)
-  }, 60_000)
+  })
 
   it.concurrent("are told of at 80 per cent and when they are used up, once a day", async () => {
     const world = await svc.organisation("Warned", "starter")
@@ -273,7 +278,7 @@ describe("The events of a day", () => {
       "error: The quota events_per_day is used up",
       "warning: The quota storage_mb is used to 85 per cent"
     ])
-  }, 60_000)
+  })
 
   it.concurrent("wait while their customer is suspended", async () => {
     const world = await svc.organisation("Suspended")
@@ -282,7 +287,7 @@ describe("The events of a day", () => {
     assert.strictEqual((await svc.run(arrive(world, "invoice.sent", 1, world.customerId)))._tag, "Held")
     await sql(`UPDATE customers SET status = 'active' WHERE id = '${world.customerId}'`)
     await ranExactly(world, 1)
-  }, 60_000)
+  })
 
   it.concurrent("that waited for thirty days are dead letters with their payload", async () => {
     const world = await svc.organisation("Expired")
@@ -297,8 +302,7 @@ describe("The events of a day", () => {
         sql<object>(
           `SELECT event_id AS event, error->>'code' AS code, payload, status FROM dead_letters WHERE event_id = '${old}'`
         ),
-      (rows) => rows.length > 0,
-      20_000
+      (rows) => rows.length > 0
     )
     assert.deepStrictEqual(letter, { event: old, code: "HELD_EXPIRED", payload: { n: 7 }, status: "pending" })
     assert.strictEqual(
@@ -306,7 +310,7 @@ describe("The events of a day", () => {
       1
     )
     assert.strictEqual(await countOf(`SELECT count(*)::int AS n FROM start_queue WHERE id = '${old}'`), 0)
-  }, 60_000)
+  })
 
   it("refuse starts through the API while the organisation stores more than its plan allows", async () => {
     const world = await svc.organisation("Full starts", "starter")
@@ -367,10 +371,9 @@ describe("The events of a day", () => {
     // The service counts by itself, too.
     await eventually(
       () => svc.run(Effect.map(BackgroundTasks, (registry) => registry.statuses())),
-      (tasks) => tasks.some(({ name, succeededAt }) => name === "workspaces.count_storage" && succeededAt !== null),
-      20_000
+      (tasks) => tasks.some(({ name, succeededAt }) => name === "workspaces.count_storage" && succeededAt !== null)
     )
-  }, 60_000)
+  })
 
   it("and what is stored is counted by the hourly maintenance", async () => {
     const world = await svc.organisation("Counted", "starter")

@@ -33,11 +33,11 @@ beforeAll(async () => {
   failing = await makeWebhook(client, [{ workflowId: fails }])
   unstartable = await makeWebhook(client, [{ workflowId: strict }], {}, { delivery: { maxAttempts: 1 } })
   keyed = await makeWebhook(client, [{ workflowId: echo }], { deduplicationKey: "n" })
-}, 120_000)
+})
 afterAll(async () => {
   await database.end()
   await world.stop()
-}, 60_000)
+})
 
 const reconciled = async (): Promise<Answer["body"]> => (await call("GET", "/events/reconciliation")).body.data
 
@@ -107,25 +107,25 @@ describe("reconciliation names the event of a removed row", () => {
     const id = await held()
     await assertNamed("events", "id", id)
     await assertNamed("start_queue", "id", id)
-  }, 60_000)
+  })
 
   it("of event_records, whether or not a claim remembers it", async () => {
     await assertNamed("event_records", "id", await ended(succeeding))
     await assertNamed("event_records", "id", await ended(keyed))
-  }, 60_000)
+  })
 
   it("of dead_letters, of an event that could not start and of a run that failed", async () => {
     const dead = await ended(unstartable)
     assert.strictEqual((await settled(dead)).status, "dead")
     await assertNamed("dead_letters", "event_id", dead)
     await assertNamed("dead_letters", "event_id", await ended(failing))
-  }, 60_000)
+  })
 
   it("of executions", async () => {
     const id = await ended(succeeding)
     const [{ executionId }] = (await settled(id)).deliveries
     await assertNamed("executions", "id", id, executionId)
-  }, 60_000)
+  })
 })
 
 describe("reconciliation of an event without a deduplication value", () => {
@@ -156,7 +156,7 @@ describe("reconciliation of an event without a deduplication value", () => {
       assert.include(said.output, `${events} accepted in the minute of ${minute}, of ${succeeding.id}, have no row`)
     for (const table of Object.keys(tables)) await database.query(`INSERT INTO ${table} SELECT * FROM gone_${table}`)
     assert.deepStrictEqual((await reconciled()).missing, [])
-  }, 60_000)
+  })
 
   it("counts each accepted event once, however it ended, and no rejected one", async () => {
     const headers = { "webhook-timestamp": "1" }
@@ -171,7 +171,7 @@ describe("reconciliation of an event without a deduplication value", () => {
     )
     assert.isAbove(rows.length, 0)
     for (const { counted, kept } of rows) assert.strictEqual(counted, kept, JSON.stringify(rows))
-  }, 60_000)
+  })
 })
 
 describe("reconciliation", () => {
@@ -186,7 +186,7 @@ describe("reconciliation", () => {
     const { accepted, dead, duplicate, executed, held: stillHeld, ignored, unaccounted } = await drained(world.api())
     assert.strictEqual(accepted, executed + ignored + stillHeld + dead + duplicate)
     assert.deepStrictEqual(unaccounted, [])
-  }, 60_000)
+  })
 
   it("accounts for discarded dead letters and for the repetitions of an event", async () => {
     const id = await ended(failing)
@@ -200,7 +200,7 @@ describe("reconciliation", () => {
       id
     )
     assert.deepStrictEqual((await drained(world.api())).unaccounted, [])
-  }, 60_000)
+  })
 
   it("accounts for a customer whose events were erased", async () => {
     const customerId = (await call("POST", "/customers", { name: "erased" })).body.data.id
@@ -213,10 +213,9 @@ describe("reconciliation", () => {
     await world.crash()
     await eventually(
       async () => (await database.query("SELECT FROM event_records WHERE customer_id = $1", [customerId])).rows.length,
-      (left) => left === 0,
-      30_000
+      (left) => left === 0
     )
     const { missing, unaccounted } = await reconciled()
     assert.deepStrictEqual([unaccounted, missing], [[], []])
-  }, 60_000)
+  })
 })

@@ -7,7 +7,7 @@ beforeAll(async () => {
   await startSharedCalls()
   scripts.set("/crm/get/1", () => ({ body: { name: "Ada" } }))
   await publishConnector("crm")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const ask = async (method: string, path: string, body?: object) => {
@@ -67,5 +67,5 @@ describe("a dead letter of a customer whose connection was inactive", () => {
       (found) => found.length === 1
     )
     assert.deepStrictEqual((await ask("GET", `/executions/${run.id}`)).output, { name: "Ada" })
-  }, 60_000)
+  })
 })

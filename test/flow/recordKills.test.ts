@@ -136,12 +136,12 @@ beforeAll(async () => {
       return { code: made.code ?? null, name: made.data?.lastName ?? null }
     }`
   )
-}, 120_000)
+})
 afterAll(async () => {
   await proofs(service)
   for (const crm of crms.values()) await crm.stop()
   place.remove()
-}, 60_000)
+})
 
 /** Creates a contact by the API, always under the same key. */
 const post = (provider: string, name: string) =>
@@ -153,45 +153,37 @@ const post = (provider: string, name: string) =>
   )
 
 describe.each(providers)("A creation at a %s provider", (provider, isRecognising) => {
-  it.each(deathsOfRuns)(
-    "of a run that is killed $name",
-    async (death) => {
-      const name = nextName()
-      const key = `run-${name}`
-      const headers = { "x-end-org-id": client.dev.customerId, "idempotency-key": key }
-      let id: string | undefined
-      await dying(death, provider, async () => {
-        id = (await client.run(workflow, { name, provider }, headers)).body?.executionId
-        await service.ended
-      })
-      id ??= (await client.run(workflow, { name, provider }, headers)).body.executionId
-      const ended = await client.ended(id ?? assert.fail("no run"), 60_000)
-      assert.strictEqual(ended.status, "completed", JSON.stringify(ended))
-      assertOnce(provider, isRecognising, name, ended.output.code)
-    },
-    60_000
-  )
+  it.each(deathsOfRuns)("of a run that is killed $name", async (death) => {
+    const name = nextName()
+    const key = `run-${name}`
+    const headers = { "x-end-org-id": client.dev.customerId, "idempotency-key": key }
+    let id: string | undefined
+    await dying(death, provider, async () => {
+      id = (await client.run(workflow, { name, provider }, headers)).body?.executionId
+      await service.ended
+    })
+    id ??= (await client.run(workflow, { name, provider }, headers)).body.executionId
+    const ended = await client.ended(id ?? assert.fail("no run"), 60_000)
+    assert.strictEqual(ended.status, "completed", JSON.stringify(ended))
+    assertOnce(provider, isRecognising, name, ended.output.code)
+  })
 
-  it.each(deaths)(
-    "under an Idempotency-Key of the API that is killed $name",
-    async (death) => {
-      const name = nextName()
-      const create = () => post(provider, name)
-      await dying(death, provider, create)
-      assert.strictEqual((await create()).body.code, "IDEMPOTENCY_IN_PROGRESS")
-      const database = await connectEmbedded(dataDir)
-      await database.query(
-        "UPDATE idempotent_replies SET expires_at = now() - interval '1 second' WHERE length(sealed) = 0"
-      )
-      await database.end()
-      for (let repetition = 0; repetition < 2; repetition += 1) {
-        const answer = await create()
-        assert.oneOf(answer.status, [201, 409], JSON.stringify(answer.body))
-        assertOnce(provider, isRecognising, name, answer.status === 201 ? null : answer.body.code)
-      }
-    },
-    60_000
-  )
+  it.each(deaths)("under an Idempotency-Key of the API that is killed $name", async (death) => {
+    const name = nextName()
+    const create = () => post(provider, name)
+    await dying(death, provider, create)
+    assert.strictEqual((await create()).body.code, "IDEMPOTENCY_IN_PROGRESS")
+    const database = await connectEmbedded(dataDir)
+    await database.query(
+      "UPDATE idempotent_replies SET expires_at = now() - interval '1 second' WHERE length(sealed) = 0"
+    )
+    await database.end()
+    for (let repetition = 0; repetition < 2; repetition += 1) {
+      const answer = await create()
+      assert.oneOf(answer.status, [201, 409], JSON.stringify(answer.body))
+      assertOnce(provider, isRecognising, name, answer.status === 201 ? null : answer.body.code)
+    }
+  })
 
   it("whose reply is stored and lost gets the reply again, also after a kill", async () => {
     const name = nextName()

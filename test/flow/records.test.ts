@@ -11,14 +11,14 @@ const world = worldOf({
     else response.end("{}")
   }
 })
-beforeAll(() => world.start(), 60_000)
+beforeAll(() => world.start())
 afterAll(() => world.stop())
 
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const code = (body: string) => `export default async function (ctx) { ${body} }`
 
 describe("the record of a run", () => {
-  it("shows a durable timer from when it was set until it fired", { timeout: 60_000 }, async () => {
+  it("shows a durable timer from when it was set until it fired", async () => {
     const id = await world
       .api()
       .workflow("sleeper", "standard", code("await new Promise((done) => setTimeout(done, 2500)); return 1"))
@@ -37,7 +37,7 @@ describe("the record of a run", () => {
     assert.deepStrictEqual(step.attempts[0].startedAt, step.startedAt)
   })
 
-  it("marks the steps that a resumed run uses again", { timeout: 60_000 }, async () => {
+  it("marks the steps that a resumed run uses again", async () => {
     const url = world.systems().url
     const asked = ["first", "second", "last"].map((path) => `await fetch("${url}/${path}")`).join("; ")
     const id = await world
@@ -59,7 +59,7 @@ describe("the record of a run", () => {
     }
   })
 
-  it("names a step by the connector's slug, however the code spells it", { timeout: 60_000 }, async () => {
+  it("names a step by the connector's slug, however the code spells it", async () => {
     const api = world.api()
     const definition = {
       svcConnector: 1,

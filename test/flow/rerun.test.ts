@@ -6,7 +6,7 @@ import { connect, execution, publishConnector, startSharedCalls, stopCalls, svc,
 import { eventually } from "../support/eventually.js"
 import { makeScopedKey } from "../support/keys.js"
 
-beforeAll(() => startSharedCalls(), 60_000)
+beforeAll(() => startSharedCalls())
 afterAll(() => stopCalls())
 
 /** The outputs of the run and of its repetition. */

@@ -66,7 +66,7 @@ beforeAll(async () => {
   await startSharedCalls()
   await publishConnector(slug)
   await connect(slug, "key-of-resumed-flows")
-}, 60_000)
+})
 afterAll(stopCalls)
 
 describe("A resumed run of steps", () => {

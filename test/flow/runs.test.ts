@@ -31,8 +31,8 @@ let names = 0
 const name = (text: string) => `${text}_${(names += 1)}`
 
 describe("A run", () => {
-  beforeAll(() => world.start(), 60_000)
-  afterAll(() => world.stop(), 30_000)
+  beforeAll(() => world.start())
+  afterAll(() => world.stop())
 
   const cancel = (id: string) => world.api().call("POST", `/api/v1/executions/${id}/cancel`)
   const started = async (workflow: string, input: object = {}) => {
@@ -145,7 +145,7 @@ describe("A run", () => {
       ["first done", "woken"]
     )
     assert.isAbove(done.durationMs, 2_400)
-  }, 60_000)
+  })
 
   it("uses all versions of a release or none: one that is killed in the middle of a deployment deploys nothing", async () => {
     const { call, workflow } = world.api()
@@ -194,7 +194,7 @@ describe("A run", () => {
       [await statusOf(first.body.data.id), await statusOf(second.body.data.id)],
       ["superseded", "deployed"]
     )
-  }, 60_000)
+  })
 
   it("is retried only if its policy says so, only after transient failures, and keeps its successful steps", async () => {
     const { ended, workflow } = world.api()
@@ -223,7 +223,7 @@ describe("A run", () => {
     )
     const failed = await ended(await started(thrown))
     assert.deepStrictEqual([failed.status, failed.attempt, failed.error.category], ["failed", 1, "code"])
-  }, 60_000)
+  })
 
   it("that is repeated starts again or continues after its successful steps", async () => {
     const { call, ended, workflow } = world.api()
@@ -262,7 +262,7 @@ describe("A run", () => {
     )
     const refused = await call("POST", `/api/v1/executions/${id}/rerun`, { mode: "resume", input: {} })
     assert.strictEqual(refused.status, 422)
-  }, 60_000)
+  })
 
   it("with an Idempotency-Key happens once, and every repetition gets its answer", async () => {
     const { run, workflow } = world.api()

@@ -17,7 +17,7 @@ beforeAll(async () => {
   svc = await start()
   admin = new Client({ connectionString: Redacted.value((await svc.run(TestDatabase)).admin) })
   await admin.connect()
-}, 60_000)
+})
 afterAll(async () => {
   await admin.end()
   await svc.stop()
@@ -138,8 +138,7 @@ describe("values of svc.state", () => {
       UNION ALL SELECT 'wide ' || n, '"' || repeat('x', 200000) || '"' FROM generate_series(1, 12) n`)
     const ready = await eventually(
       async () => (await svc.ask("GET", "/readyz")).body,
-      ({ checks }) => checks.tasks.setAside.length > 0,
-      60_000
+      ({ checks }) => checks.tasks.setAside.length > 0
     )
     assert.strictEqual(ready.status, "degraded")
     assert.deepStrictEqual(ready.checks.tasks.inProgress, [{ name: "state.seal", remaining: 1 }])
@@ -161,7 +160,7 @@ describe("values of svc.state", () => {
     await admin.query("DROP TRIGGER refused ON key_values")
     assert.deepStrictEqual(await read(), [sum, 200_000, 2])
     assert.deepStrictEqual(await clear(), [], "a write seals what it replaces")
-  }, 120_000)
+  })
 
   it("count each of 64 concurrent increments once, on a row of an earlier release, too", async () => {
     await insertClear("VALUES ('contended', '1000')")
@@ -176,5 +175,5 @@ describe("values of svc.state", () => {
         "return svc.state.get('contended')"
     )
     assert.strictEqual(await within(), 1128)
-  }, 60_000)
+  })
 })

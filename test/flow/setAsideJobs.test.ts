@@ -44,8 +44,7 @@ const untilSetAside = async (task: string, id: string, hurry: string) => {
       await admin.query(hurry)
       return await setAside()
     },
-    (seen) => seen.ids.includes(`${task} ${id}`),
-    30_000
+    (seen) => seen.ids.includes(`${task} ${id}`)
   )
   assert.strictEqual(found.status, "degraded")
   const { text } = await svc.ask("GET", "/metrics")
@@ -74,7 +73,7 @@ describe("a stored job that fails", () => {
     )
     await untilSetAside("events.replay", String(bad), "UPDATE replays SET next_at = now() WHERE status = 'running'")
     assert.deepStrictEqual(await ids("SELECT id FROM replays WHERE status = 'finished'"), [good])
-  }, 60_000)
+  })
 
   it("of the domain events: one that cannot be published, in a batch with others", async () => {
     await admin.query(
@@ -92,7 +91,7 @@ describe("a stored job that fails", () => {
       () => ids("SELECT id FROM domain_events"),
       (left) => left.join() === poison
     )
-  }, 60_000)
+  })
 
   it("of the schedules: one whose settings cannot be read", async () => {
     const schedule = { type: "schedule", schedule: { mode: "interval", every: { n: 1 } } }
@@ -113,7 +112,7 @@ describe("a stored job that fails", () => {
         ]),
       (events) => events.length > 0
     )
-  }, 60_000)
+  })
 
   it("of the deliveries: one whose result cannot be stored", async () => {
     await admin.query(
@@ -134,7 +133,7 @@ describe("a stored job that fails", () => {
       await ids("SELECT id FROM deliveries WHERE id = 'dlv_GOOD' AND attempts > 0 AND last_error IS NOT NULL"),
       ["dlv_GOOD"]
     )
-  }, 120_000)
+  })
 
   it("of the held events: one that cannot be released, in a batch with others", async () => {
     const customer = (await svc.ask("POST", "/api/v1/customers", { key: svc.first.key, body: { name: "Held" } })).body
@@ -159,5 +158,5 @@ describe("a stored job that fails", () => {
     await setStatus(customer, "active")
     await untilSetAside("events.release_held", poison, "SELECT 1")
     assert.deepStrictEqual(await ids("SELECT id FROM events WHERE status = 'held'"), [poison])
-  }, 120_000)
+  })
 })

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const read = { name: "get", version: 1, readOnly: true, request: { method: "GET", path: `/${slug}/get/{{args.id}}` } }
   await publishConnector(slug, "1.0.0", { actions: [read] })
   await connect(slug, "key-of-tests")
-}, 60_000)
+})
 afterAll(stopCalls)
 
 describe("A test of a step", () => {

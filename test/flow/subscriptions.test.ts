@@ -100,7 +100,7 @@ beforeAll(async () => {
     key: svc.first.key,
     body: { url: `${systems.url}/told`, events: ["trigger.*"] }
   })
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const sql = <A extends object>(text: string) => svc.run(Effect.flatMap(WriterSql, (writer) => writer.unsafe<A>(text)))
@@ -120,8 +120,7 @@ const stateOf = async (id: string) => (await ask("GET", `/${id}`)).body.data.app
 const reach = (id: string, state: string) =>
   eventually(
     () => stateOf(id),
-    (found) => found === state,
-    20_000
+    (found) => found === state
   )
 const rowOf = async (id: string) => {
   const [row] = await sql<{ number: string | null; external: string | null; attempts: number; wait: number | null }>(
@@ -222,8 +221,7 @@ describe("a trigger on an app event", () => {
     await ask("DELETE", `/${id}`)
     await eventually(
       () => Promise.resolve(hooks.has(second.id)),
-      (has) => !has,
-      20_000
+      (has) => !has
     )
   })
 
@@ -238,8 +236,7 @@ describe("a trigger on an app event", () => {
     await due()
     await eventually(
       () => rowOf(id),
-      ({ wait }) => (wait ?? 0) > 10_000,
-      20_000
+      ({ wait }) => (wait ?? 0) > 10_000
     )
     assert.lengthOf(requestsTo(`/hooks/${external}/renew`), 1)
     assert.deepInclude(await rowOf(id), { external, number })
@@ -248,8 +245,7 @@ describe("a trigger on an app event", () => {
     await due()
     const renewed = await eventually(
       () => rowOf(id),
-      (row) => row.external !== null && row.external !== external,
-      20_000
+      (row) => row.external !== null && row.external !== external
     )
     assert.notStrictEqual(renewed.number, number)
     assert.isTrue(hooks.has(renewed.external ?? ""))
@@ -264,8 +260,7 @@ describe("a trigger on an app event", () => {
     )
     await eventually(
       () => rowOf(id),
-      ({ external }) => external !== null,
-      20_000
+      ({ external }) => external !== null
     )
     const current = await hookOf(id)
     assert.isTrue(hooks.has(orphan.id))
@@ -295,8 +290,7 @@ describe("a trigger on an app event", () => {
     await sql(`UPDATE subscriptions SET next_at = now(), attempts = 3 WHERE trigger_id = '${id}'`)
     const last = await eventually(
       () => rowOf(id),
-      ({ attempts }) => attempts === 4,
-      20_000
+      ({ attempts }) => attempts === 4
     )
     assert.approximately(last.wait ?? 0, 7_200, 60)
     assert.strictEqual((await ask("GET", `/${id}`)).body.data.status, "active")
@@ -311,8 +305,7 @@ describe("a trigger on an app event", () => {
     await sql(`UPDATE subscriptions SET next_at = now() WHERE trigger_id = '${id}'`)
     await eventually(
       () => rowOf(id),
-      ({ attempts, wait }) => attempts === 5 && wait === null,
-      20_000
+      ({ attempts, wait }) => attempts === 5 && wait === null
     )
     assert.deepInclude((await listed())[0], { state: "failed", attempts: 5, nextAt: null })
     await eventually(
@@ -333,8 +326,7 @@ describe("a trigger on an app event", () => {
     const id = await trigger()
     const disabled = await eventually(
       async () => (await ask("GET", `/${id}`)).body.data,
-      ({ status }) => status === "auto_disabled",
-      20_000
+      ({ status }) => status === "auto_disabled"
     )
     assert.oneOf(disabled.appEvent.subscription, ["failed", "unsubscribed"])
     refusal = undefined
@@ -367,8 +359,7 @@ describe("a trigger on an app event", () => {
     const other = await connect("crm", "k2", customer.body.data.id)
     await eventually(
       () => toldOf(id),
-      (told) => told.some(({ payload }) => payload.connectionId === other.id),
-      20_000
+      (told) => told.some(({ payload }) => payload.connectionId === other.id)
     )
     refusal = undefined
     const view = (await ask("GET", `/${id}`)).body.data

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await ask("POST", `/workflows/${workflow}/publish`, {})
   const routes = [{ workflowId: workflow }]
   await ask("POST", "/triggers", { type: "event", name: "e", event: { type: "tenant.event" }, routes })
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 describe("a tenant", () => {

@@ -38,8 +38,8 @@ beforeAll(async () => {
   cluster = await makeCluster()
   node = await startNode(0)
   flow = await node.client.workflow("tick", "instant", "export default async (ctx) => ctx.event.id")
-}, 60_000)
-afterAll(() => cluster.end(), 60_000)
+})
+afterAll(() => cluster.end())
 
 describe("a tick", () => {
   it(

@@ -28,8 +28,7 @@ const polled = (id: string): Promise<string> =>
         `SELECT id FROM event_records WHERE type = 'crm.contact.created' AND payload->>'id' = '${id}' AND status = 'delivered'`
       )
     },
-    ([found]) => found !== undefined,
-    20_000
+    ([found]) => found !== undefined
   ).then(([found]) => found?.id ?? assert.fail("no event"))
 
 beforeAll(async () => {
@@ -45,7 +44,7 @@ beforeAll(async () => {
   await connect("crm", "k")
   flow = await workflow("return ctx.input")
   failing = await workflow("throw new Error('no')")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 describe("the events of a trigger", () => {
@@ -62,8 +61,7 @@ describe("the events of a trigger", () => {
     const hook = await trigger({ type: "webhook" })
     await eventually(
       () => sql<{ seq: number }>("SELECT seq FROM polls WHERE event = 'contact'"),
-      ([row]) => (row?.seq ?? 0) > 0,
-      20_000
+      ([row]) => (row?.seq ?? 0) > 0
     )
     items = [{ id: "p1" }]
     const id = await polled("p1")

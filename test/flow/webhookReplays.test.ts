@@ -31,7 +31,7 @@ beforeAll(async () => {
   await startSharedCalls()
   flow = await workflow("return ctx.input")
   assert.strictEqual((await ask("POST", "/secrets", { name: "SIGNING", value: secret })).status, 201)
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 describe("a delivery of a provider that signs neither its id nor a time", () => {

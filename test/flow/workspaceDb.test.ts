@@ -175,8 +175,8 @@ describe("The whole service", () => {
     allow: true,
     answer: (request, response) => void setTimeout(() => response.end("{}"), request.url === "/slow" ? 1500 : 1)
   })
-  beforeAll(() => world.start(), 60_000)
-  afterAll(() => world.stop(), 30_000)
+  beforeAll(() => world.start())
+  afterAll(() => world.stop())
 
   it("answers runs that read from svc.db what is too large, too deep or just allowed", async () => {
     const { output, workflow, run, dev } = { ...world.api(), output: world.output }
@@ -192,7 +192,7 @@ describe("The whole service", () => {
     for (const [sql, expected] of largeReads) assert.deepStrictEqual(await answered(sql), expected, sql)
     assert.strictEqual((await fetch(`${dev.baseUrl}/readyz`)).status, 200)
     assert.notMatch(output(), /RangeError|ERR_STRING_TOO_LONG/)
-  }, 90_000)
+  })
 
   it("undoes a transaction that a crash interrupts, and repeats it when the run continues", async () => {
     const { run, workflow } = world.api()
@@ -219,5 +219,5 @@ describe("The whole service", () => {
     const ended = await world.api().ended(String(started.body.executionId), 60_000)
     assert.deepStrictEqual([ended.status, ended.output], ["completed", ["first", "second"]])
     assert.include(JSON.stringify(ended.steps), "TRANSACTION_LOST")
-  }, 90_000)
+  })
 })

@@ -14,7 +14,7 @@ describe("the rules of axe", () => {
       )
   })
 
-  it("find nothing wrong with the reference of the API", { timeout: 60_000 }, async () => {
+  it("find nothing wrong with the reference of the API", async () => {
     const pages = referencePages({
       document: JSON.parse(documentText("b")),
       documents: [{ path: "/api/v1/openapi.json", title: "OpenAPI 3.1" }]

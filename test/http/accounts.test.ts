@@ -6,7 +6,7 @@ import { type Running, start } from "../support/InProcess.js"
 let svc: Running
 beforeAll(async () => {
   svc = await start({ SVC_DEFAULT_PLAN: "growth" })
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 const target = "/api/v1/organizations"
@@ -321,7 +321,7 @@ describe("the organisations of an account share", () => {
       ON CONFLICT (org) DO UPDATE SET bytes = excluded.bytes`)
     const full = await run(ask, parent.workflowId, { later: "2 seconds" })
     assert.deepStrictEqual([full.status, full.body.quota?.dimension], [403, "storage_mb"])
-  }, 60_000)
+  })
 
   it("the messages of an hour", async () => {
     const { ask, child, parent } = await family("starter")

@@ -7,7 +7,7 @@ import { findMissingActions } from "../../src/runtime/postgres/MissingActions.js
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { definition, publishConnector, startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 
-beforeAll(() => startCalls(), 60_000)
+beforeAll(() => startCalls())
 afterAll(() => stopCalls())
 
 /** GitHub in a later release: every action is in its ninth version. */

@@ -14,7 +14,7 @@ beforeAll(async () => {
   svc = await startShared()
   assert.strictEqual((await ask("POST", "/connectors", acme())).status, 201)
   assert.strictEqual((await ask("POST", "/connectors/acme/publish", {})).status, 200)
-}, 120_000)
+})
 afterAll(async () => {
   await svc.stop()
   await provider.close()
@@ -107,7 +107,7 @@ describe("the form", () => {
     assert.deepStrictEqual(await labels("header_key"), ["config.baseUrl", "config.keyName", "credential.apiKey"])
   })
 
-  it("and its errors violate no rule of axe", { timeout: 30_000 }, async () => {
+  it("and its errors violate no rule of axe", async () => {
     const browser = newBrowser()
     const { path } = await open({ connector: "http", authMethod: "bearer" })
     const form = await browser(path)

@@ -44,7 +44,7 @@ describe("a connector", () => {
     assert.isTrue(Option.isNone(await find("lifecycle")))
     const published = await ask("POST", "/lifecycle/publish", { body: { notes: "first" } })
     assert.deepInclude(published.body.data, { status: "published", version: "1.0.0", latestVersion: "1.0.0" })
-    await eventually(() => find("lifecycle"), Option.isSome, 3_000)
+    await eventually(() => find("lifecycle"), Option.isSome)
     const again = await ask("POST", `/${id}/publish`, { body: {} })
     assert.deepStrictEqual([again.status, again.headers["etag"]], [200, published.headers["etag"]])
     const trail = await svc.ask("GET", `/api/v1/audit?resource_id=${id}`, { key })
@@ -75,8 +75,7 @@ describe("a connector", () => {
     assert.deepStrictEqual([published.body.data.latestVersion, published.body.data.actions[0].version], ["1.2.0", 2])
     await eventually(
       () => find("versions"),
-      (found) => Option.isSome(found) && found.value.version === "1.2.0",
-      3_000
+      (found) => Option.isSome(found) && found.value.version === "1.2.0"
     )
     const old = await svc.run(
       Effect.flatMap(Connectors, (connectors) =>
@@ -115,8 +114,7 @@ describe("a connector", () => {
     }
     await eventually(
       () => callable(5, false),
-      (path) => path === "/v5",
-      3_000
+      (path) => path === "/v5"
     )
     const paths = []
     for (const [version, bound] of [
@@ -260,14 +258,12 @@ describe("a built-in connector", () => {
     await ask("POST", `/${id}/publish`, { body: {} })
     await eventually(
       () => find(slug),
-      (found) => Option.isSome(found) && found.value.name === "Mine",
-      3_000
+      (found) => Option.isSome(found) && found.value.name === "Mine"
     )
     await ask("DELETE", `/${id}`)
     await eventually(
       () => find(slug),
-      (found) => Option.isSome(found) && found.value.name === builtIn?.name,
-      3_000
+      (found) => Option.isSome(found) && found.value.name === builtIn?.name
     )
   })
 })

@@ -7,7 +7,7 @@ import { publishConnector, startCalls, stopCalls, svc, systems } from "../suppor
 beforeAll(async () => {
   await startCalls()
   for (const slug of ["acme", "other"]) await publishConnector(slug)
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 let later = 0

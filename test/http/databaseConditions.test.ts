@@ -14,7 +14,7 @@ beforeAll(async () => {
   const { admin: login } = await svc.run(TestDatabase)
   admin = new Client({ connectionString: Redacted.value(login) })
   await admin.connect()
-}, 60_000)
+})
 afterAll(async () => {
   await admin.end()
   await svc.stop()
@@ -25,7 +25,7 @@ const readyz = async () => {
   return { status, state: body.status, database: body.checks.database }
 }
 const metrics = async () => (await svc.ask("GET", "/metrics")).text
-const isReady = () => eventually(readyz, ({ state }) => state === "ready", 60_000)
+const isReady = () => eventually(readyz, ({ state }) => state === "ready")
 
 /** Every insert of a customer fails with the condition, as it does when Postgres meets it. */
 const refuseCustomers = async (condition: string) => {
@@ -95,8 +95,7 @@ describe.sequential("a database", () => {
     await admin.query(end)
     const refused = await eventually(
       () => makeCustomer("c-read-only"),
-      ({ body }) => body.message === "the database is read-only",
-      30_000
+      ({ body }) => body.message === "the database is read-only"
     )
     assert.strictEqual(refused.status, 503)
     const event = await sendWebhook()

@@ -12,7 +12,7 @@ beforeAll(async () => {
   await startCalls()
   flow = await workflow("return 1")
   await svc.run(keepDomainEvents)
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const ask = (method: string, path: string, body?: unknown) =>

@@ -50,7 +50,7 @@ describe("the pages of events", () => {
         )
       )
     )
-  }, 60_000)
+  })
   afterAll(async () => {
     await svc.run(Effect.flatMap(WriterSql, (sql) => sql`DELETE FROM events WHERE type = 'rare.one'`))
     await svc.stop()
@@ -89,7 +89,7 @@ describe("the pages of events", () => {
       found,
       Array.from({ length: stored }, (_, i) => i + 1)
     )
-  }, 60_000)
+  })
 
   it("of open events need not look at settled ones", async () => {
     assert.deepStrictEqual(await walk("page_size=50&type=rare.one&status=held"), [[2_500, 5_600]])

@@ -9,7 +9,7 @@ import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 import { makeKey, makeScopedKey } from "../support/keys.js"
 
-beforeAll(startSharedCalls, 60_000)
+beforeAll(startSharedCalls)
 afterAll(stopCalls)
 
 interface Bucket {

@@ -7,7 +7,7 @@ import { startShared } from "../support/SharedService.js"
 let svc: Running
 beforeAll(async () => {
   svc = await startShared()
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 const ask = (method: string, target: string, body?: unknown): Promise<Answer> =>

@@ -14,7 +14,7 @@ afterAll(() => svc.stop())
 const code = (version: number) => `export default async function () { return ${version} }`
 
 describe("A change that was answered", () => {
-  it("of a workflow is in the next run, each of thirty times", { timeout: 60_000 }, async () => {
+  it("of a workflow is in the next run, each of thirty times", async () => {
     const made = await svc.ask("POST", "/api/v1/workflows", {
       key,
       body: { name: "fresh", form: "code", tier: "instant", code: code(0) }

@@ -118,7 +118,7 @@ const config = {
 }
 
 describe("a client that is generated from the documents", () => {
-  it("compiles strictly and calls every operation", { timeout: 120_000 }, async () => {
+  it("compiles strictly and calls every operation", async () => {
     const directory = await fs.mkdtemp(path.join(os.tmpdir(), "svc-client-"))
     try {
       const write = (file: string, text: string) => fs.writeFile(path.join(directory, file), text)

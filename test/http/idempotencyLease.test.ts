@@ -41,8 +41,7 @@ describe("a request with an Idempotency-Key that waits for a provider", () => {
   const asked = (count: number) =>
     eventually(
       async () => held.length,
-      (calls) => calls === count,
-      10_000
+      (calls) => calls === count
     )
 
   it("holds no permit of the others: their changes continue", async () => {

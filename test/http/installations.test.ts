@@ -12,7 +12,7 @@ beforeAll(async () => {
   await publishConnector("acme")
   await publishConnector("beta-crm")
   await svc.run(keepDomainEvents)
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const at = "/api/v1/installations"

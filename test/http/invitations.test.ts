@@ -16,7 +16,7 @@ beforeAll(async () => {
     SVC_EGRESS_ALLOW: "127.0.0.1/32",
     SVC_SMTP_URL: `smtp://svc:password@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`
   })
-}, 60_000)
+})
 afterAll(async () => {
   await svc.stop()
   await mailbox.close()

@@ -7,7 +7,7 @@ import { cookieOf, origin, signInTo } from "../support/signIn.js"
 let svc: Running
 beforeAll(async () => {
   svc = await start({ SVC_PUBLIC_URL: origin })
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 const { askWith, newLink, newOwner, open } = signInTo(() => svc)

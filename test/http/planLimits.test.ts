@@ -2,7 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { definition, startCalls, stopCalls, svc } from "../support/calls.js"
 
-beforeAll(() => startCalls(), 60_000)
+beforeAll(() => startCalls())
 afterAll(() => stopCalls())
 
 const things: ReadonlyArray<{

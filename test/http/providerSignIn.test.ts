@@ -22,7 +22,7 @@ let svc: Running
 beforeAll(async () => {
   provider = await startOpenidProvider(["svc", "canary_secret"])
   svc = await start(settingsOf(provider))
-}, 60_000)
+})
 afterAll(async () => {
   await svc.stop()
   await provider.close()

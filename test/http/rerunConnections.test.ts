@@ -16,7 +16,7 @@ beforeAll(async () => {
   svc = await startShared()
   assert.strictEqual((await ask("POST", "/connectors", acme())).status, 201)
   assert.strictEqual((await ask("POST", "/connectors/acme/publish", {})).status, 200)
-}, 120_000)
+})
 afterAll(async () => {
   await svc.stop()
   await provider.close()

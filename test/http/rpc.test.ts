@@ -19,7 +19,7 @@ beforeAll(async () => {
   svc = await start()
   baseUrl = (await svc.listen()).baseUrl
   rpc = await connect()
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all([...opened].map(({ close }) => close()))
   await svc.stop()

@@ -32,7 +32,7 @@ beforeAll(async () => {
   baseUrl = (await svc.listen()).baseUrl
   silent = (await connect()).closed
   neighbour = await connect((await svc.organisation("Neighbour")).key)
-}, 60_000)
+})
 afterAll(async () => {
   for (const { socket } of opened) socket.terminate()
   await svc.stop()

@@ -57,7 +57,7 @@ beforeAll(async () => {
   workflowKey = (await makeScopedKey(svc, { workflow: [inside] })).key
   testKey = (await makeScopedKey(svc, { environment: ["test"] })).key
   bothKey = (await makeScopedKey(svc, { environment: ["test", "live"] })).key
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 describe("a key that is narrowed to a workflow", () => {

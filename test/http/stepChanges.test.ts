@@ -6,7 +6,7 @@ import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
-beforeAll(startSharedCalls, 60_000)
+beforeAll(startSharedCalls)
 afterAll(stopCalls)
 
 const stepsOf = async (id: string, query: string) => {

@@ -5,7 +5,7 @@ import { type Running, start } from "../support/InProcess.js"
 let svc: Running
 beforeAll(async () => {
   svc = await start()
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 const target = "/api/v1/organizations"

@@ -52,7 +52,7 @@ beforeAll(async () => {
     test: (await makeKey(svc, { mode: "test" })).key
   })
   await svc.ask("DELETE", `/api/v1/api-keys/${revoked.id}`, { key: svc.first.key })
-}, 60_000)
+})
 afterAll(() => svc.stop())
 
 /** The codes of surface B by status; its first detail has the code of surface C where that differs. */

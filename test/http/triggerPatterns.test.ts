@@ -8,7 +8,7 @@ let flow: string
 beforeAll(async () => {
   await startCalls()
   flow = await workflow("return ctx.input")
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const create = (patterns: ReadonlyArray<string>, more: object = {}) => createTrigger(flow, patterns, more)

@@ -26,7 +26,7 @@ beforeAll(async () => {
   })
   flow = await workflow("return 1")
   connection = (await connect("acme", "canary_key_1")).id
-}, 60_000)
+})
 afterAll(() => stopCalls())
 
 const at = "/api/v1/triggers"

@@ -18,7 +18,7 @@ let svc: Running
 const open = new Set<Followed>()
 beforeAll(async () => {
   svc = await start({ SVC_PUBLIC_URL: origin })
-}, 60_000)
+})
 afterAll(async () => {
   await Promise.all([...open].map(({ close }) => close()))
   await svc.stop()
@@ -334,7 +334,7 @@ describe("watches are bounded", () => {
     await opened.pop()?.close()
     opened.push(await watchIn(svc, "executions", { key: keys[250]?.key ?? "" }))
     await Promise.all(opened.map((one) => one.close()))
-  }, 60_000)
+  })
 
   it("by a mebibyte that the client has not read", async () => {
     let outlet: WatchOutlet | undefined

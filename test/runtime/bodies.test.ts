@@ -203,24 +203,21 @@ describe("a body", () => {
     })
   )
 
-  it.scopedLive(
-    "and a head that do not arrive in time end their connection",
-    () =>
-      Effect.gen(function* () {
-        const { open, server } = yield* serving(8 * MiB)
-        const began = Date.now()
-        const head = yield* open()
-        head.socket.write("POST / HTTP/1.1\r\nhost: svc\r\n")
-        const body = yield* open()
-        body.send(post(100), "x")
-        yield* head.answer(408)
-        assert.isAbove(Date.now() - began, 9_000)
-        yield* body.answer(400, 90_000)
-        assert.include(body.got, "did not come within 30 s")
-        yield* body.end()
-        assert.strictEqual(server.bodiesHeld(), 0)
-      }),
-    120_000
+  it.scopedLive("and a head that do not arrive in time end their connection", () =>
+    Effect.gen(function* () {
+      const { open, server } = yield* serving(8 * MiB)
+      const began = Date.now()
+      const head = yield* open()
+      head.socket.write("POST / HTTP/1.1\r\nhost: svc\r\n")
+      const body = yield* open()
+      body.send(post(100), "x")
+      yield* head.answer(408)
+      assert.isAbove(Date.now() - began, 9_000)
+      yield* body.answer(400, 90_000)
+      assert.include(body.got, "did not come within 30 s")
+      yield* body.end()
+      assert.strictEqual(server.bodiesHeld(), 0)
+    })
   )
 })
 

@@ -44,32 +44,29 @@ const takeAll = Effect.fnUntraced(function* (count: number, slots: number) {
 for (const driver of drivers)
   describe(`the event stream over ${driver.name}`, () => {
     withLayer(database, { excludeTestServices: true })((it) => {
-      it.scoped(
-        "brings every event once, in the shares of the classes and organisations",
-        () =>
-          Effect.gen(function* () {
+      it.scoped("brings every event once, in the shares of the classes and organisations", () =>
+        Effect.gen(function* () {
+          yield* empty
+          yield* enqueue(([1, 2, 3, 4] as const).map((priority) => ({ org: org(1), priority, times: 150 })))
+          yield* Effect.gen(function* () {
+            const shares = countBy(yield* takeAll(150, 15), ({ priority }) => priority)
+            assert.closeTo((shares.get(1) ?? 0) / 150, 8 / 15, 0.1)
+            assert.isAtLeast((shares.get(4) ?? 0) / 150, 0.05)
             yield* empty
-            yield* enqueue(([1, 2, 3, 4] as const).map((priority) => ({ org: org(1), priority, times: 150 })))
-            yield* Effect.gen(function* () {
-              const shares = countBy(yield* takeAll(150, 15), ({ priority }) => priority)
-              assert.closeTo((shares.get(1) ?? 0) / 150, 8 / 15, 0.1)
-              assert.isAtLeast((shares.get(4) ?? 0) / 150, 0.05)
-              yield* empty
-              const rows = yield* enqueue([
-                ...Array.from({ length: 300 }, (_, i) => ({ org: org(0), flow: `cus_${i}`, times: 2 })),
-                ...Array.from({ length: 10 }, (_, i) => ({ org: org(i + 1), times: 30 }))
-              ])
-              const effects: Array<string> = []
-              yield* Effect.forkScoped(dispatch(effects))
-              yield* awaitEffects(effects, rows.length)
-              assert.deepStrictEqual([...effects].sort(), [...rows].sort())
-              const order = new Map(rows.map((id, i) => [id, i < 600 ? 0 : 1 + Math.floor((i - 600) / 30)]))
-              const first = effects.slice(0, 220).map((id) => order.get(id) ?? -1)
-              const counts = Array.from({ length: 11 }, (_, n) => first.filter((one) => one === n).length)
-              assert.isAtLeast(jain(counts), 0.95)
-            }).pipe(Effect.provide((yield* driver.node)()))
-          }),
-        60_000
+            const rows = yield* enqueue([
+              ...Array.from({ length: 300 }, (_, i) => ({ org: org(0), flow: `cus_${i}`, times: 2 })),
+              ...Array.from({ length: 10 }, (_, i) => ({ org: org(i + 1), times: 30 }))
+            ])
+            const effects: Array<string> = []
+            yield* Effect.forkScoped(dispatch(effects))
+            yield* awaitEffects(effects, rows.length)
+            assert.deepStrictEqual([...effects].sort(), [...rows].sort())
+            const order = new Map(rows.map((id, i) => [id, i < 600 ? 0 : 1 + Math.floor((i - 600) / 30)]))
+            const first = effects.slice(0, 220).map((id) => order.get(id) ?? -1)
+            const counts = Array.from({ length: 11 }, (_, n) => first.filter((one) => one === n).length)
+            assert.isAtLeast(jain(counts), 0.95)
+          }).pipe(Effect.provide((yield* driver.node)()))
+        })
       )
 
       it.scoped("keeps the order of a lane, and takes the next one when the one before is settled", () =>
@@ -85,35 +82,32 @@ for (const driver of drivers)
         })
       )
 
-      it.scoped(
-        "keeps the lease of an event in hand; another node takes it when the lease is no longer kept",
-        () =>
-          Effect.gen(function* () {
-            yield* empty
-            const [id] = yield* enqueue([{ org: org(1) }])
-            const node = yield* driver.node
-            const held = yield* Effect.gen(function* () {
-              const stream = yield* EventStream
-              const first = yield* Effect.repeat(stream.take([1], 4, noneUnderWay, null), {
-                until: ({ events }) => events.length > 0
-              })
-              // Longer than the lease and than the broker's time for an acknowledgement.
-              yield* Effect.sleep("11 seconds")
-              assert.lengthOf((yield* (yield* StartQueue).take([1], 4, noneUnderWay, null)).events, 0)
-              assert.lengthOf((yield* stream.take([1], 4, noneUnderWay, null)).events, 0)
-              return first.events
-            }).pipe(Effect.provide(node()))
-            // The first node is gone without a settlement.
-            const effects: Array<string> = []
-            yield* Effect.gen(function* () {
-              yield* Effect.forkScoped(dispatch(effects))
-              yield* awaitEffects(effects, 1, "20 seconds")
-              assert.deepStrictEqual(effects, [String(id)])
-            }).pipe(Effect.provide(node()))
-            assert.deepStrictEqual(yield* settleEvents(held), [])
-            assert.strictEqual(yield* countRows, 0)
-          }),
-        60_000
+      it.scoped("keeps the lease of an event in hand; another node takes it when the lease is no longer kept", () =>
+        Effect.gen(function* () {
+          yield* empty
+          const [id] = yield* enqueue([{ org: org(1) }])
+          const node = yield* driver.node
+          const held = yield* Effect.gen(function* () {
+            const stream = yield* EventStream
+            const first = yield* Effect.repeat(stream.take([1], 4, noneUnderWay, null), {
+              until: ({ events }) => events.length > 0
+            })
+            // Longer than the lease and than the broker's time for an acknowledgement.
+            yield* Effect.sleep("11 seconds")
+            assert.lengthOf((yield* (yield* StartQueue).take([1], 4, noneUnderWay, null)).events, 0)
+            assert.lengthOf((yield* stream.take([1], 4, noneUnderWay, null)).events, 0)
+            return first.events
+          }).pipe(Effect.provide(node()))
+          // The first node is gone without a settlement.
+          const effects: Array<string> = []
+          yield* Effect.gen(function* () {
+            yield* Effect.forkScoped(dispatch(effects))
+            yield* awaitEffects(effects, 1, "20 seconds")
+            assert.deepStrictEqual(effects, [String(id)])
+          }).pipe(Effect.provide(node()))
+          assert.deepStrictEqual(yield* settleEvents(held), [])
+          assert.strictEqual(yield* countRows, 0)
+        })
       )
 
       it.scoped("two nodes settle every event once", () =>
@@ -132,47 +126,44 @@ for (const driver of drivers)
 
 describe("events that a frozen node receives over NATS", () => {
   withLayer(database, { excludeTestServices: true })((it) => {
-    it.scoped(
-      "cost an event a lease or two, not the ten by which it would become a dead letter",
-      () =>
-        Effect.gen(function* () {
-          yield* empty
-          const { url } = yield* startNats()
-          const claims = new Map<string, number>()
-          yield* Effect.gen(function* () {
-            const stream = yield* EventStream
-            const connection = yield* Effect.acquireRelease(
-              Effect.promise(() => connect({ servers: url })),
-              (one) => Effect.promise(() => one.close())
-            )
-            const manager = yield* Effect.promise(() => connection.jetstreamManager())
-            const [name = ""] = yield* Effect.promise(() => manager.streams.names().next())
-            const consumer = yield* Effect.promise(() => connection.jetstream().consumers.get(name, "p2"))
-            // It receives what it had asked for, and does nothing with it.
-            const receive = Effect.tryPromise(() => consumer.next({ expires: 1_000 }))
-            for (let n = 0; n < 8; n++) yield* Effect.forkScoped(Effect.forever(Effect.ignore(receive)))
-            const rows: Array<string> = []
-            yield* Effect.forkScoped(
-              Effect.gen(function* () {
-                for (let n = 0; n < 50; n++) {
-                  rows.push(...(yield* enqueue([{ org: org(n), times: 2 }])))
-                  yield* Effect.sleep("100 millis")
-                }
-              })
-            )
-            while (claims.size < 100) {
-              const { events } = yield* stream.take([1], 32, noneUnderWay, null)
-              for (const event of events) claims.set(event.id, event.claims)
-              yield* settleEvents(events)
-              for (const event of events) stream.finish(event)
-              yield* Effect.sleep("20 millis")
-            }
-          }).pipe(Effect.provide(jetStreamNode(url)))
-          const most = Math.max(...claims.values())
-          assert.isAtLeast(most, 2, "the frozen node has received some")
-          assert.isAtMost(most, 3)
-        }),
-      60_000
+    it.scoped("cost an event a lease or two, not the ten by which it would become a dead letter", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const { url } = yield* startNats()
+        const claims = new Map<string, number>()
+        yield* Effect.gen(function* () {
+          const stream = yield* EventStream
+          const connection = yield* Effect.acquireRelease(
+            Effect.promise(() => connect({ servers: url })),
+            (one) => Effect.promise(() => one.close())
+          )
+          const manager = yield* Effect.promise(() => connection.jetstreamManager())
+          const [name = ""] = yield* Effect.promise(() => manager.streams.names().next())
+          const consumer = yield* Effect.promise(() => connection.jetstream().consumers.get(name, "p2"))
+          // It receives what it had asked for, and does nothing with it.
+          const receive = Effect.tryPromise(() => consumer.next({ expires: 1_000 }))
+          for (let n = 0; n < 8; n++) yield* Effect.forkScoped(Effect.forever(Effect.ignore(receive)))
+          const rows: Array<string> = []
+          yield* Effect.forkScoped(
+            Effect.gen(function* () {
+              for (let n = 0; n < 50; n++) {
+                rows.push(...(yield* enqueue([{ org: org(n), times: 2 }])))
+                yield* Effect.sleep("100 millis")
+              }
+            })
+          )
+          while (claims.size < 100) {
+            const { events } = yield* stream.take([1], 32, noneUnderWay, null)
+            for (const event of events) claims.set(event.id, event.claims)
+            yield* settleEvents(events)
+            for (const event of events) stream.finish(event)
+            yield* Effect.sleep("20 millis")
+          }
+        }).pipe(Effect.provide(jetStreamNode(url)))
+        const most = Math.max(...claims.values())
+        assert.isAtLeast(most, 2, "the frozen node has received some")
+        assert.isAtMost(most, 3)
+      })
     )
   })
 })

@@ -49,101 +49,95 @@ describe("The journal", () => {
       })
     )
 
-    it.scoped(
-      "in both interleavings of a former owner and a takeover, what the new owner reads is final",
-      () =>
-        Effect.gen(function* () {
-          const journal = yield* Journal
-          const runs = yield* Runs
-          const { admin } = yield* TestDatabase
-          const connection = Effect.acquireRelease(
+    it.scoped("in both interleavings of a former owner and a takeover, what the new owner reads is final", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const runs = yield* Runs
+        const { admin } = yield* TestDatabase
+        const connection = Effect.acquireRelease(
+          Effect.promise(async () => {
+            const client = new Client({ connectionString: Redacted.value(admin) })
+            await client.connect()
+            return client
+          }),
+          (client) => Effect.promise(() => client.end())
+        )
+        const lock = yield* connection
+        const watch = yield* connection
+        let fenced = 0
+        let first = 0
+        for (let i = 0; i < 40; i++) {
+          const run = openRun()
+          yield* journal.append(openingChange(run))
+          // Both wait for the same row lock; the order of arrival decides which gets it first.
+          const waiting = (n: number) =>
             Effect.promise(async () => {
-              const client = new Client({ connectionString: Redacted.value(admin) })
-              await client.connect()
-              return client
-            }),
-            (client) => Effect.promise(() => client.end())
-          )
-          const lock = yield* connection
-          const watch = yield* connection
-          let fenced = 0
-          let first = 0
-          for (let i = 0; i < 40; i++) {
-            const run = openRun()
-            yield* journal.append(openingChange(run))
-            // Both wait for the same row lock; the order of arrival decides which gets it first.
-            const waiting = (n: number) =>
-              Effect.promise(async () => {
-                const { rows } = await watch.query<{ n: number }>(
-                  `SELECT count(*)::int AS n FROM pg_stat_activity
+              const { rows } = await watch.query<{ n: number }>(
+                `SELECT count(*)::int AS n FROM pg_stat_activity
                    WHERE backend_type = 'client backend' AND datname = current_database() AND wait_event_type = 'Lock'`
-                )
-                return rows[0]?.n ?? 0
-              }).pipe(Effect.repeat({ until: (found) => found >= n }))
-            yield* Effect.promise(() => lock.query("BEGIN"))
-            yield* Effect.promise(() => lock.query("SELECT id FROM runs WHERE id = $1 FOR UPDATE", [run.id]))
-            const append = Effect.either(journal.append(change(run, { journal: [doneEntry(1)] })))
-            const takeOver = Effect.zipRight(runs.takeOver(run.id), entriesOf(run))
-            const forked = (zombieFirst: boolean) =>
-              Effect.gen(function* () {
-                if (!zombieFirst) {
-                  const b = yield* Effect.fork(takeOver)
-                  yield* waiting(1)
-                  return [yield* Effect.fork(append), b] as const
-                }
-                const a = yield* Effect.fork(append)
+              )
+              return rows[0]?.n ?? 0
+            }).pipe(Effect.repeat({ until: (found) => found >= n }))
+          yield* Effect.promise(() => lock.query("BEGIN"))
+          yield* Effect.promise(() => lock.query("SELECT id FROM runs WHERE id = $1 FOR UPDATE", [run.id]))
+          const append = Effect.either(journal.append(change(run, { journal: [doneEntry(1)] })))
+          const takeOver = Effect.zipRight(runs.takeOver(run.id), entriesOf(run))
+          const forked = (zombieFirst: boolean) =>
+            Effect.gen(function* () {
+              if (!zombieFirst) {
+                const b = yield* Effect.fork(takeOver)
                 yield* waiting(1)
-                return [a, yield* Effect.fork(takeOver)] as const
-              })
-            const [a, b] = yield* forked(i % 2 === 0)
-            yield* waiting(2)
-            yield* Effect.promise(() => lock.query("COMMIT"))
-            const [outcome, rows] = [yield* Fiber.join(a), yield* Fiber.join(b)]
-            if (Either.isLeft(outcome)) {
-              assert.strictEqual(outcome.left._tag, "Fenced")
-              fenced++
-            } else first++
-            assert.lengthOf(rows, Either.isRight(outcome) ? 2 : 1)
-            assert.lengthOf(yield* entriesOf(run), rows.length)
-          }
-          assert.isAbove(fenced, 0)
-          assert.isAbove(first, 0)
-        }),
-      60_000
+                return [yield* Effect.fork(append), b] as const
+              }
+              const a = yield* Effect.fork(append)
+              yield* waiting(1)
+              return [a, yield* Effect.fork(takeOver)] as const
+            })
+          const [a, b] = yield* forked(i % 2 === 0)
+          yield* waiting(2)
+          yield* Effect.promise(() => lock.query("COMMIT"))
+          const [outcome, rows] = [yield* Fiber.join(a), yield* Fiber.join(b)]
+          if (Either.isLeft(outcome)) {
+            assert.strictEqual(outcome.left._tag, "Fenced")
+            fenced++
+          } else first++
+          assert.lengthOf(rows, Either.isRight(outcome) ? 2 : 1)
+          assert.lengthOf(yield* entriesOf(run), rows.length)
+        }
+        assert.isAbove(fenced, 0)
+        assert.isAbove(first, 0)
+      })
     )
 
-    it.scoped(
-      "a connection lost during a commit loses nothing and writes nothing twice",
-      () =>
-        Effect.gen(function* () {
-          const journal = yield* Journal
-          const { admin } = yield* TestDatabase
-          const owner = yield* Effect.orDie(connect(admin, { maxConnections: 1, applicationName: "svc test" }))
-          const runs = Array.from({ length: 40 }, () => openRun())
-          const work = Effect.forEach(
-            runs,
-            (run) =>
-              Effect.gen(function* () {
-                yield* journal.append(openingChange(run))
-                for (let seq = 1; seq <= 10; seq++) yield* journal.append(change(run, { journal: [doneEntry(seq)] }))
-                yield* journal.append(change(run, { end: finished(run) }))
-              }),
-            { concurrency: "unbounded" }
-          )
-          const cut = owner`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    it.scoped("a connection lost during a commit loses nothing and writes nothing twice", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { admin } = yield* TestDatabase
+        const owner = yield* Effect.orDie(connect(admin, { maxConnections: 1, applicationName: "svc test" }))
+        const runs = Array.from({ length: 40 }, () => openRun())
+        const work = Effect.forEach(
+          runs,
+          (run) =>
+            Effect.gen(function* () {
+              yield* journal.append(openingChange(run))
+              for (let seq = 1; seq <= 10; seq++) yield* journal.append(change(run, { journal: [doneEntry(seq)] }))
+              yield* journal.append(change(run, { end: finished(run) }))
+            }),
+          { concurrency: "unbounded" }
+        )
+        const cut = owner`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE datname = current_database() AND application_name LIKE 'svc journal %'`.pipe(
-            Effect.delay("15 millis"),
-            Effect.repeatN(15)
-          )
-          yield* Effect.all([work, cut], { concurrency: "unbounded" })
-          for (const run of runs) assert.lengthOf(yield* entriesOf(run), 11)
-          const sql = yield* WriterSql
-          const [rows] = yield* sql<{
-            n: number
-          }>`SELECT count(*)::int AS n FROM executions WHERE id IN ${sql.in(runs.map((run) => run.id))}`
-          assert.strictEqual(rows?.n, runs.length)
-        }),
-      60_000
+          Effect.delay("15 millis"),
+          Effect.repeatN(15)
+        )
+        yield* Effect.all([work, cut], { concurrency: "unbounded" })
+        for (const run of runs) assert.lengthOf(yield* entriesOf(run), 11)
+        const sql = yield* WriterSql
+        const [rows] = yield* sql<{
+          n: number
+        }>`SELECT count(*)::int AS n FROM executions WHERE id IN ${sql.in(runs.map((run) => run.id))}`
+        assert.strictEqual(rows?.n, runs.length)
+      })
     )
 
     it.effect("a claim belongs to the first run that commits it, and is free after its expiry", () =>

@@ -99,8 +99,7 @@ describe("The statement of a flush", () => {
           return undefined
         })
         assert.isUndefined(refusal)
-      }).pipe(Effect.scoped, Effect.provide(layer)),
-    60_000
+      }).pipe(Effect.scoped, Effect.provide(layer))
   )
 
   it.effect("finds rows by their ids, also by a plan that was made while the tables were short", () =>

@@ -26,7 +26,7 @@ beforeAll(async () => {
   url.username = url.password = "dba"
   url.pathname = "/existing"
   administrator = url.href
-}, 60_000)
+})
 
 afterAll(async () => {
   await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -158,8 +158,7 @@ describe("a body over its limit", () => {
       yield* Effect.promise(() =>
         eventually(
           async () => state.closed,
-          (closed) => closed,
-          20_000
+          (closed) => closed
         )
       )
       assert.isBelow(state.sent, 3 * refusedBody.bytes)

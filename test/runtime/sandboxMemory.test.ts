@@ -57,36 +57,32 @@ describe("Runs with much memory that wait", () => {
   const large = `const a = []; for (let i = 0; i < 40; i++) a.push(new Uint8Array(1024 * 1024).fill(i)); return [a.length, await svc.state.get("k")]`
   const small = `return ["small", await svc.state.get("k")]`
 
-  it.live(
-    "use no more than the cap together, are replayed when they continue, and leave the runner small",
-    () => {
-      let pids: () => ReadonlyArray<number> = () => []
-      const layer = sandboxLayer({
-        runnerPath: runner,
-        runners: 1,
-        guestMemory: 256 * mebibyte,
-        onStarted: (of) => {
-          pids = of
-        }
-      })
-      return Effect.gen(function* () {
-        const sandbox = yield* effectSandbox
-        const [pid = 0] = pids()
-        const neighbour = yield* sandbox.start(program(small, "org_small"), limits, startEvent())
-        const before = residentBytes(pid)
-        const turns: Array<Turn> = []
-        for (let i = 0; i < 12; i++) turns.push(yield* sandbox.start(program(large, "org_large"), limits, startEvent()))
-        // Twelve runs have 480 MiB; three of them fit.
-        const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([doneEvent(0, 5)])))
-        const lost = fed.filter((one) => one._tag === "Left" && one.left._tag === "SessionLost").length
-        assert.isAtLeast(lost, 8)
-        assert.isBelow(lost, 12)
-        assert.deepStrictEqual(end(yield* neighbour.session.feed([doneEvent(0, 1)])), { t: "ret", v: ["small", 1] })
-        const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [doneEvent(0, 5)])
-        assert.deepStrictEqual(end(replayed), { t: "ret", v: [40, 5] })
-        while (residentBytes(pid) - before > 64 * mebibyte) yield* Effect.sleep("50 millis")
-      }).pipe(Effect.provide(layer))
-    },
-    30_000
-  )
+  it.live("use no more than the cap together, are replayed when they continue, and leave the runner small", () => {
+    let pids: () => ReadonlyArray<number> = () => []
+    const layer = sandboxLayer({
+      runnerPath: runner,
+      runners: 1,
+      guestMemory: 256 * mebibyte,
+      onStarted: (of) => {
+        pids = of
+      }
+    })
+    return Effect.gen(function* () {
+      const sandbox = yield* effectSandbox
+      const [pid = 0] = pids()
+      const neighbour = yield* sandbox.start(program(small, "org_small"), limits, startEvent())
+      const before = residentBytes(pid)
+      const turns: Array<Turn> = []
+      for (let i = 0; i < 12; i++) turns.push(yield* sandbox.start(program(large, "org_large"), limits, startEvent()))
+      // Twelve runs have 480 MiB; three of them fit.
+      const fed = yield* Effect.forEach(turns, ({ session }) => Effect.either(session.feed([doneEvent(0, 5)])))
+      const lost = fed.filter((one) => one._tag === "Left" && one.left._tag === "SessionLost").length
+      assert.isAtLeast(lost, 8)
+      assert.isBelow(lost, 12)
+      assert.deepStrictEqual(end(yield* neighbour.session.feed([doneEvent(0, 1)])), { t: "ret", v: ["small", 1] })
+      const replayed = yield* sandbox.start(program(large, "org_large"), limits, startEvent(), [doneEvent(0, 5)])
+      assert.deepStrictEqual(end(replayed), { t: "ret", v: [40, 5] })
+      while (residentBytes(pid) - before > 64 * mebibyte) yield* Effect.sleep("50 millis")
+    }).pipe(Effect.provide(layer))
+  })
 })

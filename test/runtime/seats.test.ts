@@ -5,7 +5,6 @@ import { takeSeatBesideCutOff } from "../support/cutOffSeat.js"
 describe("taking a seat", () => {
   it.scopedLive(
     "is not kept from other nodes by one that was cut off while it took its own",
-    () => takeSeatBesideCutOff,
-    60_000
+    () => takeSeatBesideCutOff
   )
 })

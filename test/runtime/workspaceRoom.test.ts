@@ -38,7 +38,7 @@ describe("A workspace that is full", () => {
       () => codeOf("INSERT INTO filler SELECT i, repeat(gen_random_uuid()::text, 3) FROM generate_series(1, 20000) i"),
       (code) => code === "53100"
     )
-  }, 60_000)
+  })
   afterAll(() => world.stop())
 
   const writes = [
@@ -70,7 +70,7 @@ describe("A workspace that is full", () => {
       assert.strictEqual(await codeOf(sql, begun), "53100", sql)
       await world.run(world.db.rollback(caller, begun))
     }
-  }, 30_000)
+  })
 
   it("deletes rows in a transaction beside reads, and writes again", async () => {
     const begun = await world.outcome(world.db.begin(caller))
@@ -97,5 +97,5 @@ describe("A workspace that is full", () => {
     assert.isBelow(await bytes(), 1024 * MiB)
     assert.strictEqual(await codeOf("TRUNCATE filler"), "done")
     await eventually(bytes, (now) => now < limit)
-  }, 60_000)
+  })
 })

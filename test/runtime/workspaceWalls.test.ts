@@ -79,7 +79,7 @@ describe("The login of a workspace", () => {
     await login.connect()
     // Some functions count up to their argument.
     await login.query("SET statement_timeout = '100ms'")
-  }, 60_000)
+  })
   afterAll(async () => {
     await login.end()
     await world.stop()
@@ -140,7 +140,7 @@ describe("The login of a workspace", () => {
       }
     }
     assert.deepStrictEqual(leaks, [])
-  }, 120_000)
+  })
 
   it("casts no value to a type that reveals another workspace", async () => {
     const { rows } = await world.asAdmin(String(login.database), (client) =>
@@ -164,7 +164,7 @@ describe("The login of a workspace", () => {
         }
     }
     assert.deepStrictEqual(leaks, [])
-  }, 120_000)
+  })
 
   it("reads no column of relations that databases share, and no attempt finds the canary", async () => {
     const { rows } = await world.asAdmin(String(login.database), (client) =>

@@ -130,7 +130,7 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
     await run(querier, querying)
     if (judge !== undefined)
       quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, long ? 6_000 : 3_000)))).probe
-  }, 120_000)
+  })
   afterAll(async () => {
     await thread.stop()
     judge?.judgePolls(poll.polls())

@@ -186,7 +186,7 @@ export const makeCluster = async (
         held.length === nodes &&
         held.reduce((sum, n) => sum + n, 0) === shardCount &&
         held.every((n) => n >= Math.floor(shardCount / nodes))
-      await eventually(shards, isWhole, 15_000).catch(async (error: unknown) => {
+      await eventually(shards, isWhole).catch(async (error: unknown) => {
         const { rows } = await client.query("SELECT now(), * FROM nodes")
         const said = [...alive].map((node) => node.output().slice(-3_000))
         throw new Error([String(error), JSON.stringify(rows), ...said].join("\n"))

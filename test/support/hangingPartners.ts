@@ -147,13 +147,11 @@ export const startHanging = async () => {
   const all = hangingOrganisations * connectionsEach + 2
   await eventually(
     () => sql(`SELECT count(*)::int AS n FROM polls WHERE seq > 0`),
-    ([row]) => row?.n === all,
-    60_000
+    ([row]) => row?.n === all
   )
   await eventually(
     () => sql(`SELECT count(*)::int AS n FROM subscriptions WHERE state = 'subscribed'`),
-    ([row]) => row?.n === all,
-    60_000
+    ([row]) => row?.n === all
   )
 }
 

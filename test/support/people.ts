@@ -52,24 +52,21 @@ export const execution = async (id: string | undefined, key: string) =>
 export const ended = (id: string | undefined, key: string) =>
   eventually(
     () => execution(id, key),
-    ({ status }) => status !== "running" && status !== "pending",
-    15_000
+    ({ status }) => status !== "running" && status !== "pending"
   )
 export const notifications = async (key: string) => (await ask("GET", "/notifications", undefined, key)).body.data
 /** The notifications, once none waits to be sent. */
 export const settled = (key: string, count: number) =>
   eventually(
     () => notifications(key),
-    (found) => found.length >= count && found.every(({ status }: { readonly status: string }) => status !== "queued"),
-    15_000
+    (found) => found.length >= count && found.every(({ status }: { readonly status: string }) => status !== "queued")
   )
 
 /** The open approvals of a run, once it has so many and is suspended. */
 export const opened = async (executionId: string, key: string, count = 1) => {
   await eventually(
     () => execution(executionId, key),
-    ({ waiting }) => waiting?.kind === "approval",
-    15_000
+    ({ waiting }) => waiting?.kind === "approval"
   )
   return eventually(
     async () => (await ask("GET", `/approvals?status=open&execution_id=${executionId}`, undefined, key)).body.data,
@@ -82,8 +79,7 @@ export const decide = (approval: { readonly id: string; readonly executionId: st
 export const linkTo = async (address: string): Promise<string> => {
   const text = await eventually(
     async () => mailbox.messages.find((one) => one.includes(`To: ${address}\r\n`)),
-    (found) => found !== undefined,
-    15_000
+    (found) => found !== undefined
   )
   const content = Buffer.from(text?.slice(text.indexOf("\r\n\r\n") + 4) ?? "", "base64").toString()
   assert.notInclude(`${text}${content}`, "Canary")

@@ -54,8 +54,7 @@ export const proofs = async (service: Provable): Promise<void> => {
   await service.ended
   const leftProcesses = await eventually(
     async () => processes.filter(isSameProcess),
-    (left) => left.length === 0,
-    5_000
+    (left) => left.length === 0
   )
   const listening = await Promise.all(ports.map(isListening))
   const missing = [

@@ -255,20 +255,17 @@ export const checkUsed = async (client: Api, outside: Outside, used: UsedData) =
     await eventually(
       () => eventsOf(client, trigger),
       (events: ReadonlyArray<{ status: string }>) =>
-        events.length >= 2 && events.every(({ status }) => status === "delivered"),
-      60_000
+        events.length >= 2 && events.every(({ status }) => status === "delivered")
     )
   await ask(client, "PUT", `/customers/${used.suspended}`, { status: "active" })
   await eventually(
     () => ask(client, "GET", `/events/${used.held}`),
-    ({ status }) => status === "delivered",
-    60_000
+    ({ status }) => status === "delivered"
   )
   outside.items = [{ id: "1" }, { id: "2" }]
   await eventually(
     () => eventsOf(client, used.polled),
-    (events) => events.length === 1,
-    60_000
+    (events) => events.length === 1
   )
   const ticksBefore = (await eventsOf(client, used.ticking)).length
   await eventually(

@@ -10,8 +10,8 @@ beforeAll(async () => {
   cluster = await makeCluster()
   node = await cluster.start()
   await cluster.whole(1)
-}, 120_000)
-afterAll(() => cluster.end(), 60_000)
+})
+afterAll(() => cluster.end())
 
 describe("a node that is alone and frozen", () => {
   it("goes on when it wakes, though its own row says that it was silent", async () => {
@@ -28,5 +28,5 @@ describe("a node that is alone and frozen", () => {
     await cluster.whole(1)
     const answer = await node.client.run(flow)
     assert.deepStrictEqual([answer.status, answer.body], [200, 1])
-  }, 60_000)
+  })
 })

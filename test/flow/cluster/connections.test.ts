@@ -23,11 +23,11 @@ beforeAll(async () => {
   assert.strictEqual((await call("POST", "/api/v1/connectors", acme())).status, 201)
   assert.strictEqual((await call("POST", "/api/v1/connectors/acme/publish", {})).status, 200)
   await cluster.whole(3)
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   await provider.close()
-}, 60_000)
+})
 
 const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
@@ -82,7 +82,7 @@ describe("a connection", () => {
     provider.behaviour.latencyMillis = 0
     assert.deepStrictEqual(statuses(answers), [200])
     assert.strictEqual(provider.tokenRequests.length - before, 1)
-  }, 120_000)
+  })
 
   it("refreshes once while its shard moves in the middle", async () => {
     const before = provider.tokenRequests.length
@@ -98,7 +98,7 @@ describe("a connection", () => {
     assert.deepStrictEqual(statuses(answers.flat()), [200])
     assert.strictEqual(provider.tokenRequests.length - before, ids.length)
     for (const id of ids) assert.strictEqual((await recordOf(id)).status, "active")
-  }, 120_000)
+  })
 
   it("asks at most twice when nodes are killed in the middle of a refresh, and never loops", async () => {
     provider.behaviour.rotates = false
@@ -122,5 +122,5 @@ describe("a connection", () => {
       assert.strictEqual(answer.status, 200, JSON.stringify(answer.body))
     }
     assert.isAtMost(provider.tokenRequests.length - before, 2 * ids.length)
-  }, 120_000)
+  })
 })

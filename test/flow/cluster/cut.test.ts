@@ -10,6 +10,7 @@ import { announce } from "../../support/LogExpectations.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 import { type PathProxy, startPathProxy, throughProxy } from "../../support/pathProxy.js"
 import { promptConnectEnv } from "../../support/connectTimeout.js"
+import { scaled } from "../../support/slowness.js"
 
 /** How long a node counts on its seat. */
 const heldMillis = 3_000
@@ -43,12 +44,12 @@ beforeAll(async () => {
       return ctx.input.n
     }`
   )
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   proxy.close()
   await provider.close()
-}, 60_000)
+})
 
 const nodeAt = (at: number) => nodeOf(nodes, at)
 
@@ -78,75 +79,79 @@ const runsOf = async (process: string): Promise<ReadonlySet<string>> => {
 const endings = process.env["SVC_TEST_LONG"] === "1" ? (["resumed", "dead"] as const) : (["resumed"] as const)
 
 describe.each(endings)("a node that is cut off from Postgres, with old connections %s after", (before) => {
-  it("loses its seat and its runs, sends nothing more, and takes part again as a new node", async () => {
-    announce(/"cluster\.seat_lost"/, { required: true })
-    announce(/"background_task\.failed"/)
-    const cutNode = nodeAt(2)
-    const names = Array.from({ length: 30 }, (_, n) => `${before}${n}`)
-    const runs = await Promise.all(
-      names.map((n, at) => begin(nodeAt(at % 3), n, { calls, withDb: at < 6 && at % 3 === 2 }))
-    )
-    await eventually(
-      async () => names.every((n) => requestsOf(n).length > 2),
-      (haveAllCalled) => haveAllCalled
-    )
-    const seat = await lastSeat()
-    const lost = await runsOf(seat.process)
-    assert.isAbove(lost.size, 0)
-    const isLost = (at: number) => lost.has(runs[at] ?? "")
-
-    // A transaction of the cut node that had begun to write under its seat, and hears nothing more.
-    const begun = new Client({
-      connectionString: cluster.env["SVC_DATABASE_URL_WRITER"],
-      application_name: `svc test ${seat.process}`
-    })
-    begun.on("error", () => undefined)
-    await begun.connect()
-    await begun.query("BEGIN")
-    await begun.query("SELECT 1 FROM nodes WHERE id = $1 FOR KEY SHARE", [seat.id])
-
-    const cutAt = Date.now()
-    proxy.cut()
-    await cluster.whole(2)
-    const taken = Date.now()
-    // Its main loop is free.
-    assert.strictEqual((await fetch(`${cutNode.url}/healthz`)).status, 200)
-    // Its new owners call on.
-    await eventually(
-      async () => names.every((n, at) => !isLost(at) || requestsOf(n).some((call) => call.at > taken)),
-      (haveAllCalled) => haveAllCalled
-    )
-    for (const [at, n] of names.entries()) {
-      const late = requestsOf(n).filter(
-        (call) => isLost(at) && call.at > cutAt + heldMillis && call.at < cutAt + silenceMillis - 500
+  it(
+    "loses its seat and its runs, sends nothing more, and takes part again as a new node",
+    async () => {
+      announce(/"cluster\.seat_lost"/, { required: true })
+      announce(/"background_task\.failed"/)
+      const cutNode = nodeAt(2)
+      const names = Array.from({ length: 30 }, (_, n) => `${before}${n}`)
+      const runs = await Promise.all(
+        names.map((n, at) => begin(nodeAt(at % 3), n, { calls, withDb: at < 6 && at % 3 === 2 }))
       )
-      assert.deepStrictEqual(late, [], `${n} called without an owner`)
-    }
+      await eventually(
+        async () => names.every((n) => requestsOf(n).length > 2),
+        (haveAllCalled) => haveAllCalled
+      )
+      const seat = await lastSeat()
+      const lost = await runsOf(seat.process)
+      assert.isAbove(lost.size, 0)
+      const isLost = (at: number) => lost.has(runs[at] ?? "")
 
-    const healedAt = Date.now()
-    proxy.heal(before)
-    await cluster.whole(3)
-    const returned = await lastSeat()
-    assert.strictEqual(returned.process, seat.process)
-    assert.notStrictEqual(returned.id, seat.id)
-    assert.strictEqual(
-      (await cutNode.client.ended(await begin(cutNode, `again-${before}`, { calls: 1 }))).status,
-      "completed"
-    )
-    assert.strictEqual((await fetch(`${cutNode.url}/readyz`)).status, 200)
+      // A transaction of the cut node that had begun to write under its seat, and hears nothing more.
+      const begun = new Client({
+        connectionString: cluster.env["SVC_DATABASE_URL_WRITER"],
+        application_name: `svc test ${seat.process}`
+      })
+      begun.on("error", () => undefined)
+      await begun.connect()
+      await begun.query("BEGIN")
+      await begun.query("SELECT 1 FROM nodes WHERE id = $1 FOR KEY SHARE", [seat.id])
 
-    for (const [at, id] of runs.entries()) {
-      const run = await nodeAt(at % 3).client.ended(id, 60_000)
-      assert.deepStrictEqual([run.status, run.output], ["completed", names[at]], JSON.stringify(run))
-    }
-    for (const [at, n] of names.entries()) {
-      const seen = new Set<string>()
-      const twice = requestsOf(n).filter(({ url }) => seen.size === seen.add(url).size)
-      assert.strictEqual(seen.size, calls, n)
-      assert.strictEqual(new Set(requestsOf(n).map(({ key }) => key)).size, calls, n)
-      // The call that was in hand at the cut, and one when its shard moved back.
-      assert.isAtMost(twice.filter((call) => call.at < healedAt).length, isLost(at) ? 1 : 0, n)
-      assert.isAtMost(twice.filter((call) => call.at >= healedAt).length, 1, n)
-    }
-  }, 180_000)
+      const cutAt = Date.now()
+      proxy.cut()
+      await cluster.whole(2)
+      const taken = Date.now()
+      // Its main loop is free.
+      assert.strictEqual((await fetch(`${cutNode.url}/healthz`)).status, 200)
+      // Its new owners call on.
+      await eventually(
+        async () => names.every((n, at) => !isLost(at) || requestsOf(n).some((call) => call.at > taken)),
+        (haveAllCalled) => haveAllCalled
+      )
+      for (const [at, n] of names.entries()) {
+        const late = requestsOf(n).filter(
+          (call) => isLost(at) && call.at > cutAt + heldMillis && call.at < cutAt + silenceMillis - 500
+        )
+        assert.deepStrictEqual(late, [], `${n} called without an owner`)
+      }
+
+      const healedAt = Date.now()
+      proxy.heal(before)
+      await cluster.whole(3)
+      const returned = await lastSeat()
+      assert.strictEqual(returned.process, seat.process)
+      assert.notStrictEqual(returned.id, seat.id)
+      assert.strictEqual(
+        (await cutNode.client.ended(await begin(cutNode, `again-${before}`, { calls: 1 }))).status,
+        "completed"
+      )
+      assert.strictEqual((await fetch(`${cutNode.url}/readyz`)).status, 200)
+
+      for (const [at, id] of runs.entries()) {
+        const run = await nodeAt(at % 3).client.ended(id, 60_000)
+        assert.deepStrictEqual([run.status, run.output], ["completed", names[at]], JSON.stringify(run))
+      }
+      for (const [at, n] of names.entries()) {
+        const seen = new Set<string>()
+        const twice = requestsOf(n).filter(({ url }) => seen.size === seen.add(url).size)
+        assert.strictEqual(seen.size, calls, n)
+        assert.strictEqual(new Set(requestsOf(n).map(({ key }) => key)).size, calls, n)
+        // The call that was in hand at the cut, and one when its shard moved back.
+        assert.isAtMost(twice.filter((call) => call.at < healedAt).length, isLost(at) ? 1 : 0, n)
+        assert.isAtMost(twice.filter((call) => call.at >= healedAt).length, 1, n)
+      }
+    },
+    scaled(180_000)
+  )
 })

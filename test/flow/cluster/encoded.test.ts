@@ -13,11 +13,11 @@ beforeAll(async () => {
   service = startService({ dataDir: place.dataDir, isEncoded: true })
   await service.ready
   client = api(place.dataDir)
-}, 60_000)
+})
 afterAll(async () => {
   await proofs(service)
   place.remove()
-}, 60_000)
+})
 
 describe("a service whose messages are all encoded", () => {
   it("answers Instant runs with their results, failures and repetitions", async () => {

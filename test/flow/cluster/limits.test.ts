@@ -49,12 +49,12 @@ beforeAll(async () => {
   queued = await first.client.workflow("queued", "standard", code.replace("URL", url))
   instant = await first.client.workflow("instant", "instant", code.replace("URL", url))
   await setPlan("starter")
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   provider.closeAllConnections()
   provider.close()
-}, 60_000)
+})
 
 /** How many of the runs that waited in the queue have ended well. */
 const completed = async () => {
@@ -80,7 +80,7 @@ const runMany = async (name: string, runs: number, calls: number, meanwhile: () 
   )
   for (const { body, status } of started) assert.strictEqual(status, 202, JSON.stringify(body))
   await meanwhile()
-  await eventually(completed, (n) => n === before + runs, 60_000)
+  await eventually(completed, (n) => n === before + runs)
 }
 
 describe("the runs of an organisation at once", () => {
@@ -110,7 +110,7 @@ describe("the runs of an organisation at once", () => {
     })
     assert.isAtMost(most, mostRuns)
     assert.isAtLeast(most, mostRuns - 2)
-  }, 90_000)
+  })
 
   it("may be all on one node, when the others have none", async () => {
     // What the killed node held counts for five seconds.
@@ -133,7 +133,7 @@ describe("the sessions of svc.db of an organisation at once", () => {
     for (const { body, status } of answers)
       assert.deepStrictEqual([status, body], [200, 4_000_000], JSON.stringify(body))
     assert.strictEqual(maxAtOnce, workspaceDb.connectionsPerOrganisation)
-  }, 60_000)
+  })
 })
 
 /** Runs on all nodes that each make a long statement, and how many of these ran at once. */

@@ -10,6 +10,7 @@ import { outwardPlaces } from "../../../src/domain/Limits.js"
 import { lockClasses } from "../../../src/runtime/postgres/database/NodeRow.js"
 import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
+import { scaled } from "../../support/slowness.js"
 
 const limit = { requests: 4, perSeconds: 3 }
 const holdMillis = 150
@@ -47,12 +48,12 @@ beforeAll(async () => {
   cluster = await makeCluster()
   nodes.push(await cluster.start(), await cluster.start(), await cluster.start())
   await cluster.whole(3)
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   outside.closeAllConnections()
   outside.close()
-}, 60_000)
+})
 
 const made = async (path: string, body: object) => {
   const answer = await nodeOf(nodes, 0).client.call("POST", `/api/v1${path}`, body)
@@ -71,14 +72,13 @@ describe("deliveries", () => {
     )
     await eventually(
       () => cluster.sql("SELECT FROM deliveries WHERE status = 'pending'"),
-      (left) => left.length === 0,
-      30_000
+      (left) => left.length === 0
     )
     assert.lengthOf(queries, count)
     assert.strictEqual(new Set(queries).size, count)
     assert.isAtMost(most.ofOneEndpoint, outwardPlaces.deliveries.perPartner)
     assert.isAtMost(most.inAll, outwardPlaces.deliveries.perOrganisation)
-  }, 60_000)
+  })
 })
 
 describe("the outbox", () => {
@@ -105,10 +105,10 @@ describe("the outbox", () => {
       )
       return Object.fromEntries(rows.map(({ n, status }) => [status, n]))
     }
-    await eventually(counted, ({ delivered = 0 }) => delivered === count, 40_000)
+    await eventually(counted, ({ delivered = 0 }) => delivered === count)
     assert.deepStrictEqual(await counted(), { delivered: count })
     assert.deepStrictEqual(await cluster.sql("SELECT id FROM domain_events"), [])
-  }, 60_000)
+  })
 })
 
 describe("a provider's limit on a connection", () => {
@@ -167,7 +167,7 @@ describe("a provider's limit on a connection", () => {
         assert.isAtMost(within, limit.requests, JSON.stringify(times.map((time) => time - (times[0] ?? 0))))
       }
     }
-  }, 120_000)
+  })
 })
 
 describe("nodes that join and leave one after the other", () => {
@@ -196,36 +196,40 @@ describe("nodes that join and leave one after the other", () => {
     looking.isOver = true
     await watching
     assert.isEmpty(early, "a node had shards before it was ready")
-  }, 60_000)
+  })
 
-  it("poison no run that is in one slow call", async () => {
-    let isReleased = false
-    const held = createServer((request, response) => {
-      request.resume()
-      const answer = () => (isReleased ? response.end("x") : setTimeout(answer, 50))
-      answer()
-    })
-    await new Promise<void>((resolve) => held.listen(0, "127.0.0.1", resolve))
-    const slow = `http://127.0.0.1:${(held.address() as AddressInfo).port}`
-    const workflow = await nodeOf(nodes, 0).client.workflow(
-      "slow_call",
-      "long",
-      `export default async (ctx) => (await fetch("${slow}/" + ctx.input.n, { method: "POST", timeout: 120_000 })).status`
-    )
-    const runs = await Promise.all(Array.from({ length: 12 }, (_, n) => beginRun(nodeOf(nodes, n), workflow, { n })))
+  it(
+    "poison no run that is in one slow call",
+    async () => {
+      let isReleased = false
+      const held = createServer((request, response) => {
+        request.resume()
+        const answer = () => (isReleased ? response.end("x") : setTimeout(answer, 50))
+        answer()
+      })
+      await new Promise<void>((resolve) => held.listen(0, "127.0.0.1", resolve))
+      const slow = `http://127.0.0.1:${(held.address() as AddressInfo).port}`
+      const workflow = await nodeOf(nodes, 0).client.workflow(
+        "slow_call",
+        "long",
+        `export default async (ctx) => (await fetch("${slow}/" + ctx.input.n, { method: "POST", timeout: 120_000 })).status`
+      )
+      const runs = await Promise.all(Array.from({ length: 12 }, (_, n) => beginRun(nodeOf(nodes, n), workflow, { n })))
 
-    for (let round = 0; round < rounds; round++) {
-      nodes.push(await cluster.start())
-      await cluster.whole(4)
-      nodes.splice(0, 1)[0]?.kill(round % 2 === 0 ? "SIGTERM" : "SIGKILL")
-      await cluster.whole(3)
-    }
-    isReleased = true
-    for (const run of runs) {
-      const { output, status } = await nodeOf(nodes, 0).client.ended(run, 60_000)
-      assert.deepStrictEqual([status, output], ["completed", 200], run)
-    }
-    held.closeAllConnections()
-    held.close()
-  }, 240_000)
+      for (let round = 0; round < rounds; round++) {
+        nodes.push(await cluster.start())
+        await cluster.whole(4)
+        nodes.splice(0, 1)[0]?.kill(round % 2 === 0 ? "SIGTERM" : "SIGKILL")
+        await cluster.whole(3)
+      }
+      isReleased = true
+      for (const run of runs) {
+        const { output, status } = await nodeOf(nodes, 0).client.ended(run, 60_000)
+        assert.deepStrictEqual([status, output], ["completed", 200], run)
+      }
+      held.closeAllConnections()
+      held.close()
+    },
+    scaled(240_000)
+  )
 })

@@ -22,16 +22,16 @@ beforeAll(async () => {
   await cluster.whole(3)
   const echo = await front.client.workflow("echo", "instant", "export default async (ctx) => ctx.input.n")
   hook = await makeWebhook(front.client, [{ workflowId: echo }])
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   await Effect.runPromise(Scope.close(scope, Exit.void))
-}, 120_000)
+})
 
 describe("events over a NATS server that several nodes share", () => {
   it("start once, whichever node the broker gives them", async () => {
     assert.lengthOf(await waitsOf(front.client, await sendEvents(front.client, hook.path, 100)), 100)
-  }, 120_000)
+  })
 
   it("start once also while a node hangs", async () => {
     announce(/"cluster\.seat_lost"|"event_stream\.(?:away|repaired)"/)
@@ -47,5 +47,5 @@ describe("events over a NATS server that several nodes share", () => {
     hung?.kill("SIGCONT")
     await cluster.whole(3)
     assert.lengthOf(started, 100)
-  }, 120_000)
+  })
 })

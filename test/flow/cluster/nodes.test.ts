@@ -12,6 +12,7 @@ import {
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { type Provider, startProvider } from "../../support/provider.js"
+import { scaled } from "../../support/slowness.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 
@@ -38,11 +39,11 @@ beforeAll(async () => {
       return seen
     }`
   )
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   await provider.close()
-}, 60_000)
+})
 
 const nodeAt = (at: number) => nodeOf(nodes, at)
 
@@ -76,23 +77,17 @@ describe("three nodes on one database", () => {
 
 describe("a run at its deadline", () => {
   // Thirty seconds, the shortest deadline.
-  it.runIf(isLong)(
-    "ends by its owner, with the same answer for its caller as on one node",
-    async () => {
-      const [one] = [nodeAt(0)]
-      const stuck = await one.client.workflow(
-        "stuck",
-        "instant",
-        "export default async () => { await new Promise((done) => setTimeout(done, 60_000)) }"
-      )
-      const answers = await Promise.all(
-        nodes.flatMap((node) => Array.from({ length: 4 }, () => node.client.run(stuck)))
-      )
-      for (const { body, status } of answers)
-        assert.deepStrictEqual([status, body.code], [408, "TIMED_OUT"], JSON.stringify(body))
-    },
-    60_000
-  )
+  it.runIf(isLong)("ends by its owner, with the same answer for its caller as on one node", async () => {
+    const [one] = [nodeAt(0)]
+    const stuck = await one.client.workflow(
+      "stuck",
+      "instant",
+      "export default async () => { await new Promise((done) => setTimeout(done, 60_000)) }"
+    )
+    const answers = await Promise.all(nodes.flatMap((node) => Array.from({ length: 4 }, () => node.client.run(stuck))))
+    for (const { body, status } of answers)
+      assert.deepStrictEqual([status, body.code], [408, "TIMED_OUT"], JSON.stringify(body))
+  })
 })
 
 describe("a node that is killed", () => {
@@ -125,35 +120,39 @@ describe("a node that is killed", () => {
 })
 
 describe("a node that is frozen", () => {
-  it("loses its runs to the others, sends nothing more when it wakes, and returns as a new one", async () => {
-    announce(/"cluster\.seat_lost"/, { required: true })
-    announceEndedSessions()
-    // The time that it was frozen counts as time in which its runner did not answer.
-    announce(/"sandbox\.runner_(?:not_started|replaced)"|"computing\.worker\.replaced"/)
-    const runs = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 15, pause: 500 }))
-    )
-    await new Promise((done) => setTimeout(done, 500))
-    nodeAt(2).kill("SIGSTOP")
-    await cluster.whole(2)
-    nodeAt(2).kill("SIGCONT")
-    await cluster.whole(3)
-    for (const id of runs) {
-      const run = await nodeAt(0).client.ended(id, 300_000)
-      assert.strictEqual(run.status, "completed", JSON.stringify(run))
-    }
-    for (const n of runs.keys()) {
-      const calls = provider.requests.filter(({ url }) => url.startsWith(`/freeze${n}/`))
-      const twice = calls.length - new Set(calls.map(({ url }) => url)).size
-      // The call that was in hand when it froze, and one when its shard moved back.
-      assert.isAtMost(twice, 2, `${n}`)
-      assert.strictEqual(new Set(calls.map(({ key }) => key)).size, 15)
-    }
-    assert.strictEqual(
-      (await nodeAt(2).client.ended(await begin(nodeAt(2), { n: "awake", calls: 1 }))).status,
-      "completed"
-    )
-  }, 600_000)
+  it(
+    "loses its runs to the others, sends nothing more when it wakes, and returns as a new one",
+    async () => {
+      announce(/"cluster\.seat_lost"/, { required: true })
+      announceEndedSessions()
+      // The time that it was frozen counts as time in which its runner did not answer.
+      announce(/"sandbox\.runner_(?:not_started|replaced)"|"computing\.worker\.replaced"/)
+      const runs = await Promise.all(
+        Array.from({ length: 30 }, (_, n) => begin(nodeAt(n % 3), { n: `freeze${n}`, calls: 15, pause: 500 }))
+      )
+      await new Promise((done) => setTimeout(done, 500))
+      nodeAt(2).kill("SIGSTOP")
+      await cluster.whole(2)
+      nodeAt(2).kill("SIGCONT")
+      await cluster.whole(3)
+      for (const id of runs) {
+        const run = await nodeAt(0).client.ended(id, 300_000)
+        assert.strictEqual(run.status, "completed", JSON.stringify(run))
+      }
+      for (const n of runs.keys()) {
+        const calls = provider.requests.filter(({ url }) => url.startsWith(`/freeze${n}/`))
+        const twice = calls.length - new Set(calls.map(({ url }) => url)).size
+        // The call that was in hand when it froze, and one when its shard moved back.
+        assert.isAtMost(twice, 2, `${n}`)
+        assert.strictEqual(new Set(calls.map(({ key }) => key)).size, 15)
+      }
+      assert.strictEqual(
+        (await nodeAt(2).client.ended(await begin(nodeAt(2), { n: "awake", calls: 1 }))).status,
+        "completed"
+      )
+    },
+    scaled(600_000)
+  )
 })
 
 describe("the caller who waits for a run", () => {
@@ -192,7 +191,7 @@ describe("the caller who waits for a run", () => {
       const calls = provider.requests.filter(({ url }) => url.startsWith(`/slow/join${n}/`))
       assert.isAtMost(calls.length, 9)
     }
-  }, 60_000)
+  })
 })
 
 describe("a node that stops", () => {

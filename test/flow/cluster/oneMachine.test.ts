@@ -40,7 +40,7 @@ beforeAll(async () => {
     "standard",
     "export default async (ctx) => { await new Promise((done) => setTimeout(done, 300)); return ctx.input.n }"
   )
-}, 120_000)
+})
 afterAll(() => place.remove())
 
 const sleep = (millis: number) => new Promise((done) => setTimeout(done, millis))
@@ -53,8 +53,7 @@ const isBack = (name: string, before: number) =>
     async () => service.output().split("\n"),
     (lines) =>
       nodesOf(service.pid).some((node) => node.name === name && node.pid !== before) &&
-      lines.filter((line) => line.includes(`"node":"${name}"`) && line.includes('"node.ready"')).length > 1,
-    30_000
+      lines.filter((line) => line.includes(`"node":"${name}"`) && line.includes('"node.ready"')).length > 1
   )
 
 /** Starts runs until it is stopped; `stop` gives the ids of those that were accepted, with their inputs. */
@@ -100,7 +99,7 @@ describe("svc start --nodes 2", () => {
       runners.map(({ state }: { state: string }) => state),
       ["alive", "alive"]
     )
-  }, 60_000)
+  })
 
   it("names the node in each of its lines, and shows secrets neither there nor on a command line", () => {
     const lines = service
@@ -148,7 +147,7 @@ describe("under load", () => {
     }
     await assertAllEnd(await work.stop())
     assert.deepStrictEqual(names(), ["api-1", "runner-1", "runner-2"])
-  }, 90_000)
+  })
 
   it("Postgres that is killed comes back as well", async () => {
     announce(/"postgres\.ended"/, { required: true })
@@ -173,7 +172,7 @@ describe("under load", () => {
       (n) => n > before + 10
     )
     await assertAllEnd(await work.stop())
-  }, 60_000)
+  })
 
   it("svc restart replaces all nodes, and no request is refused", async () => {
     announce(/"cluster\.node_gone"/)
@@ -204,7 +203,7 @@ describe("under load", () => {
     )
     assert.isEmpty(after.filter(({ pid }) => before.some((node) => node.pid === pid)))
     assert.isEmpty(before.filter(isSameProcess))
-  }, 90_000)
+  })
 })
 
 describe("a supervisor", () => {
@@ -215,14 +214,13 @@ describe("a supervisor", () => {
     await service.ended
     await eventually(
       async () => processes.filter(isSameProcess),
-      (left) => left.length === 0,
-      5_000
+      (left) => left.length === 0
     )
     await start()
     const { output, status } = await client.ended(body.executionId)
     assert.deepStrictEqual([status, output], ["completed", 7])
     assert.strictEqual((await client.run(echo, { n: 8 })).body, 8)
-  }, 90_000)
+  })
 
   it("is the only one on its data directory, and ends in order", async () => {
     const second = startService({ dataDir: place.dataDir, command: ["start", "--nodes", "1"] })
@@ -239,7 +237,7 @@ describe("a supervisor", () => {
     assert.sameMembers(stops.slice(1, 3), ["runner-1", "runner-2"])
     assert.isUndefined(stops[3])
     assert.isFalse(fs.existsSync(path.join(place.dataDir, "supervisor.sock")))
-  }, 60_000)
+  })
 })
 
 describe("a start with --nodes that cannot be", () => {
@@ -258,7 +256,7 @@ describe("a start with --nodes that cannot be", () => {
         await refused(["start", "--nodes", text]),
         `--nodes takes a number of runner nodes from 1 to 64, or auto, and not "${text}".\n`
       )
-  }, 60_000)
+  })
 
   it("says that roles are given by --nodes", async () => {
     assert.match(
@@ -278,11 +276,11 @@ describe("on an operator's Postgres", () => {
   beforeAll(async () => {
     cluster = await makeCluster()
     await prepareCompiled(own.dataDir)
-  }, 60_000)
+  })
   afterAll(async () => {
     await cluster.end()
     own.remove()
-  }, 60_000)
+  })
 
   it("svc start --nodes is refused with both figures if that accepts too few connections", async () => {
     const limit = (most: number) => cluster.sql(`ALTER DATABASE "${cluster.database.name}" CONNECTION LIMIT ${most}`)
@@ -295,7 +293,7 @@ describe("on an operator's Postgres", () => {
     )
     assert.notInclude(tried.output(), "node.ready")
     await limit(-1)
-  }, 60_000)
+  })
 
   it("svc start --nodes serves, also when nobody reads its output any more, and ends with 0", async () => {
     const nodes = startService({ dataDir: own.dataDir, env: cluster.env, command: ["start", "--nodes", "1"] })
@@ -317,5 +315,5 @@ describe("on an operator's Postgres", () => {
     nodes.kill("SIGHUP")
     assert.strictEqual(await nodes.ended, 0, nodes.output())
     assert.deepStrictEqual(processes.filter(isSameProcess), [])
-  }, 60_000)
+  })
 })

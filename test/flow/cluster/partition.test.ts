@@ -13,6 +13,7 @@ import { type Direction, type PathProxy, startPathProxy } from "../../support/pa
 import { type Provider, startProvider } from "../../support/provider.js"
 import { makeWebhook } from "../../support/webhooks.js"
 import { promptConnectEnv } from "../../support/connectTimeout.js"
+import { scaled } from "../../support/slowness.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** How many requests of each kind each node gets: their shards are of all nodes. */
@@ -83,12 +84,12 @@ beforeAll(async () => {
   assert.strictEqual((await call("POST", "/api/v1/connectors", acme())).status, 201)
   assert.strictEqual((await call("POST", "/api/v1/connectors/acme/publish", {})).status, 200)
   for (let n = 0; n < 4; n++) connections.push((await connect(first, `of before ${n}`)).body.data.id)
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   for (const { close } of paths) close()
   await Promise.all([calls.close(), accounts.close()])
-}, 60_000)
+})
 
 interface Request {
   readonly name: string
@@ -182,37 +183,43 @@ const assertOnce = async (names: ReadonlyArray<string>) => {
 }
 
 describe.each(cuts)("the paths to two nodes, cut %s and %s", (...cut) => {
-  it("answers or refuses every request, works again once they are back, and does each thing once", async () => {
-    const of = cut.join("-")
-    const before = await Promise.all(
-      Array.from({ length: each * nodes.length }, (_, n) => beginRun(nodeOf(nodes, n), endless, { name: `${of}-${n}` }))
-    )
-    await eventually(
-      async () => before.every((_, n) => calls.requests.some(({ url }) => url.startsWith(`/${of}-${n}/`))),
-      (haveCalled) => haveCalled
-    )
-    for (const [at, direction] of cut.entries()) if (direction !== null) paths[at]?.cut(direction)
-    const requests = nodes.flatMap((node, at) =>
-      requestsTo(
-        node,
-        `${of}-${at}`,
-        before.filter((_, n) => n % nodes.length === at)
+  it(
+    "answers or refuses every request, works again once they are back, and does each thing once",
+    async () => {
+      const of = cut.join("-")
+      const before = await Promise.all(
+        Array.from({ length: each * nodes.length }, (_, n) =>
+          beginRun(nodeOf(nodes, n), endless, { name: `${of}-${n}` })
+        )
       )
-    )
-    const sending = requests.map(sendOnce)
-    // Of the short form, Instant starts wait for their owner over the heal.
-    await (isLong ? pause(cutMillis) : Promise.all(sending.filter((_, n) => requests[n]?.isInstant !== true)))
-    for (const path of paths) path.heal("dead")
-    const sent = await Promise.all(sending)
-    const refused = requests.filter((_, n) => !isDone(sent[n]))
-    await Promise.all(
-      refused.map(async (request) => {
-        while (!isDone(await sendOnce(request))) await pause(200)
-      })
-    )
-    for (const node of nodes) assert.strictEqual((await fetch(`${node.url}/readyz`)).status, 200)
-    await cluster.whole(2)
-    await nothingOpen()
-    await assertOnce(requests.map(({ name }) => name))
-  }, 180_000)
+      await eventually(
+        async () => before.every((_, n) => calls.requests.some(({ url }) => url.startsWith(`/${of}-${n}/`))),
+        (haveCalled) => haveCalled
+      )
+      for (const [at, direction] of cut.entries()) if (direction !== null) paths[at]?.cut(direction)
+      const requests = nodes.flatMap((node, at) =>
+        requestsTo(
+          node,
+          `${of}-${at}`,
+          before.filter((_, n) => n % nodes.length === at)
+        )
+      )
+      const sending = requests.map(sendOnce)
+      // Of the short form, Instant starts wait for their owner over the heal.
+      await (isLong ? pause(cutMillis) : Promise.all(sending.filter((_, n) => requests[n]?.isInstant !== true)))
+      for (const path of paths) path.heal("dead")
+      const sent = await Promise.all(sending)
+      const refused = requests.filter((_, n) => !isDone(sent[n]))
+      await Promise.all(
+        refused.map(async (request) => {
+          while (!isDone(await sendOnce(request))) await pause(200)
+        })
+      )
+      for (const node of nodes) assert.strictEqual((await fetch(`${node.url}/readyz`)).status, 200)
+      await cluster.whole(2)
+      await nothingOpen()
+      await assertOnce(requests.map(({ name }) => name))
+    },
+    scaled(180_000)
+  )
 })

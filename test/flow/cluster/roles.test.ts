@@ -12,10 +12,10 @@ const runners: Array<ClusterNode> = []
 beforeAll(async () => {
   cluster = await makeCluster()
   front = await cluster.start({ env: { SVC_ROLE: "api" } })
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
-}, 120_000)
+})
 
 const echo = (name: string) => front.client.workflow(name, "instant", "export default async (ctx) => ctx.input.n")
 const run = (workflow: string, n: number) =>
@@ -52,7 +52,7 @@ describe("an api node", () => {
       () => front.client.call("GET", "/api/v1/executions?status=completed"),
       ({ body }) => body.data.some((one: { trigger: { eventId: string } }) => one.trigger.eventId === sent.body.eventId)
     )
-  }, 60_000)
+  })
 
   it("gives the result of an Instant run, of every runner, and its refusals", async () => {
     const workflow = await echo("second")
@@ -70,7 +70,7 @@ describe("an api node", () => {
     const again = await front.client.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { n: 5 } }, key)
     assert.deepStrictEqual([once.body, again.body], [5, 5])
     assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
-  }, 60_000)
+  })
 
   it("answers a webhook with the result of its run", async () => {
     const workflow = await echo("third")
@@ -79,7 +79,7 @@ describe("an api node", () => {
       Array.from({ length: 20 }, (_, n) => sendWebhook(front.client, hook.path, `{"n":${n}}`))
     )
     for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
-  }, 60_000)
+  })
 
   it("answers a flow that is called by its name with the status that the flow says", async () => {
     const flow = (name: string, code: string) =>
@@ -96,7 +96,7 @@ describe("an api node", () => {
       const [made, failed] = [await ask("says_created"), await ask("says_no")]
       assert.deepStrictEqual([made.status, made.body, failed.status, failed.body], [201, { n: 1 }, 422, { of: "flow" }])
     }
-  }, 60_000)
+  })
 
   it("decides an approval of a run of another node, which goes on", async () => {
     const flow = await saved("asks", {
@@ -114,7 +114,7 @@ describe("an api node", () => {
     const ended = await front.client.ended(body.executionId)
     assert.deepInclude(ended, { status: "completed" })
     assert.strictEqual(ended.output.decision, "approve")
-  }, 60_000)
+  })
 
   it("cancels a run of another node", async () => {
     const waits = await front.client.workflow(
@@ -128,7 +128,7 @@ describe("an api node", () => {
       (found) => found.body.data.status === "running"
     )
     assert.strictEqual((await front.client.call("POST", `/api/v1/executions/${body.executionId}/cancel`)).status, 200)
-  }, 60_000)
+  })
 })
 
 describe("a runner node", () => {
@@ -160,7 +160,7 @@ describe("a runner node", () => {
     const answers = await asked
     for (const [n, answer] of answers.entries()) assert.deepStrictEqual([answer.status, answer.body], [200, n])
     await cluster.whole(1)
-  }, 90_000)
+  })
 
   it("that is frozen loses no caller either, and what it wakes with is refused", async () => {
     announce(/"cluster\.seat_lost"/, { required: true })
@@ -182,7 +182,7 @@ describe("a runner node", () => {
     const { body } = await front.client.call("GET", `/api/v1/executions?workflow_id=${workflow}&page_size=200`)
     assert.lengthOf(body.data, 40)
     for (const { status } of body.data) assert.strictEqual(status, "completed")
-  }, 90_000)
+  })
 })
 
 describe("an api node that is killed", () => {
@@ -201,5 +201,5 @@ describe("an api node that is killed", () => {
       () => front.client.call("GET", `/api/v1/executions?workflow_id=${workflow}&status=completed`),
       ({ body }) => body.data.length === 20
     )
-  }, 60_000)
+  })
 })

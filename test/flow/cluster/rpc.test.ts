@@ -18,8 +18,8 @@ beforeAll(async () => {
     `export default async (ctx) => { await new Promise((r) => setTimeout(r, ${millis})); return ctx.input.n }`
   slow = await client.workflow("slow", "standard", code(3_000))
   instant = await client.workflow("instant", "instant", code(2_500))
-}, 120_000)
-afterAll(() => cluster.end(), 60_000)
+})
+afterAll(() => cluster.end())
 
 const connect = (at: number) => connectRpc(nodeOf(nodes, at).url, cluster.apiKey)
 
@@ -72,7 +72,7 @@ describe("the typed RPC of a cluster", () => {
     await last.close()
     nodes = [nodeOf(nodes, 0), nodeOf(nodes, 1), await cluster.start()]
     await cluster.whole(2)
-  }, 90_000)
+  })
 
   it("answers what was accepted when its node leaves, and sends the client elsewhere", async () => {
     const rpc = await connect(1)
@@ -98,5 +98,5 @@ describe("the typed RPC of a cluster", () => {
     })
     assert.strictEqual(repeated.value.executionId, value.executionId)
     await other.close()
-  }, 60_000)
+  })
 })

@@ -26,11 +26,11 @@ beforeAll(async () => {
   }
   const start = async () => cluster.start({ env: { ...env, SVC_PORT: `${await freePort()}` } })
   nodes = [await start(), await start()]
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   await Promise.all([mailbox.close(), provider.close()])
-}, 60_000)
+})
 
 const ask = (node: number, path: string, cookie: string, fields?: Record<string, string>) =>
   fetch(`${nodeOf(nodes, node).url}${path}`, {

@@ -24,11 +24,11 @@ beforeAll(async () => {
     return [[name, url.href]]
   })
   node = await cluster.start({ env: { ...Object.fromEntries(through), SVC_ROLE: "api" } })
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   proxy.close()
-}, 60_000)
+})
 
 it("a node whose connections go silent between two seats answers the requests that wait on them", async () => {
   announce(/"(?:cluster\.|background_task\.failed|events\.|audit\.)/)
@@ -61,4 +61,4 @@ it("a node whose connections go silent between two seats answers the requests th
   } finally {
     await others.end()
   }
-}, 120_000)
+})

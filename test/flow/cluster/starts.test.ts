@@ -14,11 +14,11 @@ beforeAll(async () => {
   cluster = await makeCluster()
   await cluster.start()
   await prepareCompiled(place.dataDir)
-}, 60_000)
+})
 afterAll(async () => {
   await cluster.end()
   place.remove()
-}, 60_000)
+})
 
 type Variables = Readonly<Record<string, string>>
 
@@ -113,4 +113,4 @@ it("a node is refused beside a service that is alone", async () => {
   alone.kill("SIGTERM")
   await alone.ended
   await other.end()
-}, 60_000)
+})

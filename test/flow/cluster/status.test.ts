@@ -24,11 +24,11 @@ beforeAll(async () => {
   await prepareCompiled(place.dataDir)
   const key = await createSecondOrganisation(place.dataDir, "Stranger", cluster.env)
   stranger = apiOf({ ...front.client.dev, apiKey: key })
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   place.remove()
-}, 60_000)
+})
 
 interface Shown {
   readonly nodes: ReadonlyArray<ListedNode & { readonly runs: number; readonly healthy: boolean }>
@@ -94,7 +94,7 @@ describe("a service that is alone", () => {
     assert.strictEqual(stopped.code, 1)
     assert.include(stopped.output, "No svc runs on this database.")
     await own.end()
-  }, 60_000)
+  })
 })
 
 describe("the status of two nodes", () => {
@@ -125,7 +125,7 @@ describe("the status of two nodes", () => {
     assert.notInclude(text, "127.0.0.1")
     for (const { address, build, process, secrets } of rows)
       for (const hidden of [address, build, process, ...secrets]) assert.notInclude(text, hidden)
-  }, 60_000)
+  })
 
   it("shows the operator their addresses", async () => {
     const { code, output, report } = await asJson()
@@ -142,7 +142,7 @@ describe("the status of two nodes", () => {
       assert.match(table.output, new RegExp(`^${id} .* ${address} .* alive .* 150$`, "m"))
     }
     assert.include((await command({}, "--help")).output, "--json")
-  }, 60_000)
+  })
 
   it("is refused to a key without the permission", async () => {
     const made = await front.client.call("POST", "/api/v1/api-keys", {
@@ -176,7 +176,7 @@ describe("a node that hangs, and is then killed", () => {
     const { code, output } = await command(cluster.env)
     assert.strictEqual(code, 0, output)
     assert.notInclude(output, frozen.id)
-  }, 60_000)
+  })
 
   it("is named by the command if no other takes its shards", async () => {
     front.kill("SIGKILL")
@@ -191,7 +191,7 @@ describe("a node that hangs, and is then killed", () => {
     const table = await command(cluster.env)
     assert.strictEqual(table.code, 1)
     assert.include(table.output, "0 of 300 shards are held.")
-  }, 60_000)
+  })
 })
 
 describe("the sentence that says what is wrong", () => {

@@ -18,6 +18,7 @@ import { startUpgradeLoad } from "../../support/upgrade/Load.js"
 import { startProvider } from "../../support/upgrade/Provider.js"
 import { startWatching } from "../../support/upgrade/Watching.js"
 import { assertOneRun, countRuns, drained, makeWebhook } from "../../support/webhooks.js"
+import { scaled } from "../../support/slowness.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** How long the load goes on before the upgrade and between its steps, in milliseconds. */
@@ -62,13 +63,13 @@ beforeAll(async () => {
   for (const role of ["runner", "runner", "api", "api"]) nodes.push(await cluster.start({ env: { SVC_ROLE: role } }))
   front = nodes[2] ?? assert.fail()
   await cluster.whole(2)
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
   next.remove()
   distant.remove()
   place.remove()
-}, 60_000)
+})
 
 const command = async (release: string | undefined, words: ReadonlyArray<string>, env = cluster.env) => {
   const one = startService({
@@ -129,95 +130,99 @@ const triggerTypes = async () =>
   )
 
 describe("two neighbouring releases", () => {
-  it("replace each other node by node under load, and back, and no accepted call fails", async () => {
-    announce(/"cluster\.node_gone"/)
-    const client = front.client
-    const provider = await startProvider()
-    const instant = await client.workflow("instant", "instant", "export default async (ctx) => ctx.input.n")
-    const standard = await client.workflow(
-      "standard",
-      "standard",
-      `export default async (ctx) => {
+  it(
+    "replace each other node by node under load, and back, and no accepted call fails",
+    async () => {
+      announce(/"cluster\.node_gone"/)
+      const client = front.client
+      const provider = await startProvider()
+      const instant = await client.workflow("instant", "instant", "export default async (ctx) => ctx.input.n")
+      const standard = await client.workflow(
+        "standard",
+        "standard",
+        `export default async (ctx) => {
         const { n } = ctx.input
         for (const call of [1, 2, 3]) await fetch("${provider.url}/" + n + "/" + call, { method: "POST", body: "{}" })
         return [n, typeof release === "undefined" ? "this" : release]
       }`
-    )
-    const tick = await client.workflow("tick", "instant", "export default async (ctx) => ctx.event.id")
-    const hook = await makeWebhook(client, [{ workflowId: instant }])
-    const before = await engineOf(undefined)
-    const balancer = await startBalancer(
-      nodes.filter(({ role }) => role === "api"),
-      cluster.apiKey
-    )
-    const watching = await startWatching(balancer.url, cluster.apiKey)
-    const ticks = await makeTickSchedules(client, cluster.sql, { flow: tick, schedules, missed: 1 })
-    const load = startUpgradeLoad({
-      balancer,
-      client: watching.client,
-      instant,
-      standard,
-      isResult: (n, output) => JSON.stringify(output) === JSON.stringify([n, "this"]),
-      webhook: hook.path
-    })
-    await sleep(warmMillis)
-    load.enter("before")
-    await sleep(calmMillis)
+      )
+      const tick = await client.workflow("tick", "instant", "export default async (ctx) => ctx.event.id")
+      const hook = await makeWebhook(client, [{ workflowId: instant }])
+      const before = await engineOf(undefined)
+      const balancer = await startBalancer(
+        nodes.filter(({ role }) => role === "api"),
+        cluster.apiKey
+      )
+      const watching = await startWatching(balancer.url, cluster.apiKey)
+      const ticks = await makeTickSchedules(client, cluster.sql, { flow: tick, schedules, missed: 1 })
+      const load = startUpgradeLoad({
+        balancer,
+        client: watching.client,
+        instant,
+        standard,
+        isResult: (n, output) => JSON.stringify(output) === JSON.stringify([n, "this"]),
+        webhook: hook.path
+      })
+      await sleep(warmMillis)
+      load.enter("before")
+      await sleep(calmMillis)
 
-    load.enter("during")
-    const there = await replaceAll(next.program, balancer)
-    load.enter("between")
-    const shown = await status()
-    assert.deepStrictEqual(shown.release, { newest: 2, confirmed: 1, isConfirmed: false })
-    assert.deepStrictEqual([shown.waiting, shown.nodes.length], [[], 4])
-    for (const node of shown.nodes) assert.strictEqual(node.release, 2)
-    assert.deepStrictEqual(await migratedBeyond(9_000), ["expand"])
-    await sleep(calmMillis)
-    const engines = await eventually(
-      () => cluster.sql("SELECT DISTINCT engine FROM runs"),
-      (open) => open.length > 0
-    )
-    assert.deepStrictEqual(engines, [{ engine: before }], "the predecessor's engine")
+      load.enter("during")
+      const there = await replaceAll(next.program, balancer)
+      load.enter("between")
+      const shown = await status()
+      assert.deepStrictEqual(shown.release, { newest: 2, confirmed: 1, isConfirmed: false })
+      assert.deepStrictEqual([shown.waiting, shown.nodes.length], [[], 4])
+      for (const node of shown.nodes) assert.strictEqual(node.release, 2)
+      assert.deepStrictEqual(await migratedBeyond(9_000), ["expand"])
+      await sleep(calmMillis)
+      const engines = await eventually(
+        () => cluster.sql("SELECT DISTINCT engine FROM runs"),
+        (open) => open.length > 0
+      )
+      assert.deepStrictEqual(engines, [{ engine: before }], "the predecessor's engine")
 
-    load.enter("back")
-    const back = await replaceAll(undefined, balancer)
-    load.enter("after")
-    await sleep(500)
-    assert.deepStrictEqual((await status()).release, { newest: 1, confirmed: 1, isConfirmed: true })
+      load.enter("back")
+      const back = await replaceAll(undefined, balancer)
+      load.enter("after")
+      await sleep(500)
+      assert.deepStrictEqual((await status()).release, { newest: 1, confirmed: 1, isConfirmed: true })
 
-    const { accepted, failures, sent, timed } = await load.stop()
-    assert.deepStrictEqual(failures, [])
-    assert.isAbove(sent, 300)
-    const { dead, duplicate, unaccounted } = await drained(front.client)
-    await assertOneRun(front.client, accepted.events)
-    assert.deepStrictEqual([dead, duplicate, unaccounted], [0, 0, []])
-    const runs = await countRuns(front.client, "completed")
-    assert.deepStrictEqual(
-      accepted.events.filter((id) => runs.get(id) !== 1),
-      []
-    )
-    for (const [id, n] of accepted.runs) {
-      const { output, status: ended } = await front.client.ended(id)
-      assert.deepStrictEqual([ended, output], ["completed", [n, "this"]])
-    }
-    const ofCalls = [...accepted.runs, ...accepted.rpcRuns]
-    const called = ofCalls.filter(([, n]) => [1, 2, 3].every((call) => provider.calls.has(`/${n}/${call}`)))
-    assert.lengthOf(called, ofCalls.length)
-    assert.deepStrictEqual(await watching.untold(ofCalls.map(([id]) => id)), [], "ends that the watch did not tell")
-    assert.notInclude(await triggerTypes(), laterType)
-    const [{ now } = { now: new Date() }] = await cluster.sql<{ now: Date }>("SELECT now() AS now")
-    await ticks.ended(now)
-    assert.deepStrictEqual(await ticks.wrong(now), [])
-    if (isLong) {
-      for (const { gone, ready } of [...there, ...back])
-        console.log(`a node: ready in ${Math.round(ready)} ms, its predecessor gone in ${Math.round(gone)} ms`)
-      for (const line of latencyLines(timed, "before", "during")) console.log(line)
-    }
-    await ticks.remove()
-    await watching.close()
-    await balancer.close()
-    await provider.close()
-  }, 240_000)
+      const { accepted, failures, sent, timed } = await load.stop()
+      assert.deepStrictEqual(failures, [])
+      assert.isAbove(sent, 300)
+      const { dead, duplicate, unaccounted } = await drained(front.client)
+      await assertOneRun(front.client, accepted.events)
+      assert.deepStrictEqual([dead, duplicate, unaccounted], [0, 0, []])
+      const runs = await countRuns(front.client, "completed")
+      assert.deepStrictEqual(
+        accepted.events.filter((id) => runs.get(id) !== 1),
+        []
+      )
+      for (const [id, n] of accepted.runs) {
+        const { output, status: ended } = await front.client.ended(id)
+        assert.deepStrictEqual([ended, output], ["completed", [n, "this"]])
+      }
+      const ofCalls = [...accepted.runs, ...accepted.rpcRuns]
+      const called = ofCalls.filter(([, n]) => [1, 2, 3].every((call) => provider.calls.has(`/${n}/${call}`)))
+      assert.lengthOf(called, ofCalls.length)
+      assert.deepStrictEqual(await watching.untold(ofCalls.map(([id]) => id)), [], "ends that the watch did not tell")
+      assert.notInclude(await triggerTypes(), laterType)
+      const [{ now } = { now: new Date() }] = await cluster.sql<{ now: Date }>("SELECT now() AS now")
+      await ticks.ended(now)
+      assert.deepStrictEqual(await ticks.wrong(now), [])
+      if (isLong) {
+        for (const { gone, ready } of [...there, ...back])
+          console.log(`a node: ready in ${Math.round(ready)} ms, its predecessor gone in ${Math.round(gone)} ms`)
+        for (const line of latencyLines(timed, "before", "during")) console.log(line)
+      }
+      await ticks.remove()
+      await watching.close()
+      await balancer.close()
+      await provider.close()
+    },
+    scaled(240_000)
+  )
 
   it("are not three: a node two numbers apart is refused, before it migrates, with both releases", async () => {
     const { code, output } = await command(distant.program, asNode)
@@ -241,7 +246,7 @@ describe("two neighbouring releases", () => {
     one.kill("SIGTERM")
     await one.ended
     await other.end()
-  }, 60_000)
+  })
 
   it("have no way back once the later one is confirmed, which needs all nodes of it", async () => {
     announce(/"cluster\.node_gone"/)
@@ -273,5 +278,5 @@ describe("two neighbouring releases", () => {
     while (output !== "next" && Date.now() < until) output = await outputOf()
     assert.strictEqual(output, "next", "runs begin on the engine of the confirmed release")
     assert.include(await triggerTypes(), laterType, "and it writes what its predecessor could not read")
-  }, 90_000)
+  })
 })

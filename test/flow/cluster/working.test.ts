@@ -9,6 +9,7 @@ import { layer as singleNode } from "../../../src/runtime/cluster/SingleNode.js"
 import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
+import { scaled } from "../../support/slowness.js"
 
 /** How long to wait for what comes much sooner on a machine at rest. */
 const patience = 60_000
@@ -31,10 +32,10 @@ beforeAll(async () => {
       return ctx.input.n
     }`
   )
-}, 120_000)
+})
 afterAll(async () => {
   await cluster.end()
-}, 60_000)
+})
 
 interface Readiness {
   readonly status: string
@@ -89,7 +90,7 @@ describe("a node whose shards do nothing", () => {
         assert.deepStrictEqual([run.status, run.output], ["completed", n])
       }
     },
-    180_000
+    scaled(180_000)
   )
 })
 
@@ -161,5 +162,5 @@ describe("the audit chain", () => {
       assert.deepInclude(found, { ok: true })
       assert.isAtLeast(found.checkpoint?.seq ?? 0, after.checkpoint?.seq ?? Infinity)
     }
-  }, 120_000)
+  })
 })

@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import * as path from "node:path"
 import { api } from "../api.js"
+import { scaled } from "../slowness.js"
 
 /** A person's browser, with what was wrong in it so far. */
 export interface Visitor {
@@ -96,6 +97,7 @@ export const visitorOf = async (browser: Browser, dataDir: string, options: Visi
       return route.abort()
     }
   )
+  context.setDefaultTimeout(scaled(60_000))
   const page = await context.newPage()
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning")

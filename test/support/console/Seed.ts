@@ -252,14 +252,12 @@ export const seed = async (client: Api, { calls = 300 }: { readonly calls?: numb
   await client.call("POST", `/api/v1/webhook-endpoints/${endpoint}/test`, {})
   await eventually(
     async () => (await client.call("GET", `/api/v1/webhook-endpoints/${endpoint}/attempts`)).body?.data ?? [],
-    (found) => found.length > 0,
-    60_000
+    (found) => found.length > 0
   )
   for (const id of [...runs, failed, manyCalls]) await client.ended(id, 60_000)
   const letters = await eventually(
     async () => (await client.call("GET", "/api/v1/dlq")).body?.data ?? [],
-    (found) => found.length > 0,
-    60_000
+    (found) => found.length > 0
   )
   return {
     workflow,

@@ -136,14 +136,12 @@ export const startComposition = async (subnet: number, env: Readonly<Record<stri
           assert.strictEqual(code, "running", output())
           return await isReady(name)
         },
-        (is) => is,
-        60_000
+        (is) => is
       )
     }
     await eventually(
       () => Promise.all(runners.map(shardsOf)),
-      (held) => held.every((n) => n > 0) && held.reduce((sum, n) => sum + n, 0) === shardCount,
-      30_000
+      (held) => held.every((n) => n > 0) && held.reduce((sum, n) => sum + n, 0) === shardCount
     )
     return nodes
   }

@@ -39,8 +39,7 @@ export const startWatching = async (url: string, key: string): Promise<WatchingC
     untold: async (ids) => {
       await eventually(
         async () => untoldOf(ids),
-        (left) => left.length === 0 || isUnnamed,
-        20_000
+        (left) => left.length === 0 || isUnnamed
       ).catch(() => undefined)
       if (isUnnamed) await readAnew(untoldOf(ids))
       return untoldOf(ids)
