@@ -20,13 +20,11 @@ import {
 } from "../support/hostileRecords.js"
 
 describe("a map of a thousand pairs", () => {
-  it.each(costlyMaps)("%s pauses, and makes no more than a page may hold", (_, fields, record) => {
+  it.each(costlyMaps)("%s makes no more than a page may hold", (_, fields, record) => {
     const cost = new MapCost()
     const work = readRecord(planOf(fields).reading, record, cost)
-    let pauses = 0
     let step = work.next()
-    for (; step.done !== true; step = work.next()) pauses += 1
-    assert.isAbove(pauses, 10)
+    while (step.done !== true) step = work.next()
     assert.isTrue(cost.isExceeded || JSON.stringify(step.value.record).length < 10_000_000)
   })
 
