@@ -58,6 +58,19 @@ const isStatementCall = (node) =>
   ts.isPropertyAccessExpression(node.expression) &&
   ["unsafe", "query"].includes(node.expression.name.text)
 
+const wrappers = [ts.isParenthesizedExpression, ts.isAsExpression, ts.isNonNullExpression, ts.isSpreadElement]
+
+/** The expressions that an expression is made of; `undefined`: it is a name, a call or a member. */
+const madeOf = (node) => {
+  if (ts.isTemplateExpression(node)) return node.templateSpans.map(({ expression }) => expression)
+  if (wrappers.some((is) => is(node))) return [node.expression]
+  if (ts.isBinaryExpression(node)) return [node.left, node.right]
+  if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse]
+  if (ts.isArrayLiteralExpression(node)) return node.elements
+  if (ts.isArrowFunction(node)) return ts.isBlock(node.body) ? [] : [node.body]
+  return undefined
+}
+
 const makeReader = (program) => {
   const checker = program.getTypeChecker()
   const mayBeNull = (node) => {
@@ -111,39 +124,32 @@ const makeReader = (program) => {
       : undefined
   }
 
-  /** The parts of an expression that are texts and not made of constants. */
-  const foreignIn = (node, depth = 0) => {
-    const inner = (one) => foreignIn(one, depth + 1)
-    if (depth > 20) return [node]
-    if (ts.isStringLiteralLike(node) || isParameter(node) || isLiteralType(node)) return []
-    if (ts.isTemplateExpression(node)) return node.templateSpans.flatMap((span) => inner(span.expression))
-    if (
-      ts.isParenthesizedExpression(node) ||
-      ts.isAsExpression(node) ||
-      ts.isNonNullExpression(node) ||
-      ts.isSpreadElement(node)
-    )
-      return inner(node.expression)
-    if (ts.isBinaryExpression(node)) return [...inner(node.left), ...inner(node.right)]
-    if (ts.isConditionalExpression(node)) return [...inner(node.whenTrue), ...inner(node.whenFalse)]
-    if (ts.isArrayLiteralExpression(node)) return node.elements.flatMap(inner)
-    if (ts.isArrowFunction(node)) return ts.isBlock(node.body) ? [] : inner(node.body)
-    if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node))
-      return ofConstant(node.expression) || isPart(node.expression) ? [] : [node]
-    if (ts.isCallExpression(node))
-      return [
-        ...(ts.isPropertyAccessExpression(node.expression) ? inner(node.expression.expression) : []),
-        ...node.arguments.filter((one) => isText(one) || ts.isArrowFunction(one)).flatMap(inner)
-      ]
-    if (!ts.isIdentifier(node)) return isText(node) ? [node] : []
+  /** What of a name's value is not made of constants. */
+  const foreignInName = (node, inner) => {
     const declaration = declarationOf(node)
     if (declaration === undefined) return isText(node) ? [node] : []
     if (ts.isVariableDeclaration(declaration))
       return declaration.initializer === undefined ? [] : inner(declaration.initializer)
-    if (ts.isBindingElement(declaration)) return isPart(node) || ofConstant(node) ? [] : [node]
-    if (!ts.isParameter(declaration) || isPart(node)) return []
+    if (isPart(node)) return []
+    if (ts.isBindingElement(declaration)) return ofConstant(node) ? [] : [node]
+    if (!ts.isParameter(declaration)) return []
     const receiver = receiverOf(declaration)
     return receiver === undefined ? [node] : inner(receiver)
+  }
+
+  /** The parts of an expression that are texts and not made of constants. */
+  const foreignIn = (node, depth = 0) => {
+    if (depth > 20) return [node]
+    if (ts.isStringLiteralLike(node) || isParameter(node) || isLiteralType(node)) return []
+    const inner = (one) => foreignIn(one, depth + 1)
+    const whole = madeOf(node)
+    if (whole !== undefined) return whole.flatMap(inner)
+    if (ts.isIdentifier(node)) return foreignInName(node, inner)
+    if (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node))
+      return ofConstant(node.expression) || isPart(node.expression) ? [] : [node]
+    if (!ts.isCallExpression(node)) return isText(node) ? [node] : []
+    const receiver = ts.isPropertyAccessExpression(node.expression) ? [node.expression.expression] : []
+    return [...receiver, ...node.arguments.filter((one) => isText(one) || ts.isArrowFunction(one))].flatMap(inner)
   }
 
   const isPart = (node) => ts.isIdentifier(node) && parts.test(node.text)
