@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { pipelinedRequests } from "../../domain/Limits.js"
+import { countDropped } from "../telemetry/Metrics.js"
 
 export class OpenReply {
   private ended = false
@@ -98,8 +99,12 @@ class Line {
   private readonly replies: Array<OpenReply> = []
 
   constructor(private readonly socket: Duplex) {
-    socket.once("close", () => {
-      for (const reply of [...this.replies]) reply.end()
+    // Before node:http, which makes an error with its stack trace for each request that is not destroyed yet.
+    socket.prependOnceListener("close", () => {
+      for (const reply of [...this.replies]) {
+        reply.request?.destroy()
+        reply.end()
+      }
     })
   }
 
@@ -166,7 +171,17 @@ export class OpenReplies {
     const line = this.lines.get(socket) ?? new Line(socket)
     this.lines.set(socket, line)
     if (line.length < pipelinedRequests) return line
+    countDropped("closed")
+    stopParsing(socket)
     socket.destroy()
     return undefined
   }
+}
+
+/**
+ * Ends the parsing of what has been read: one read can bring thousands of requests, and node:http would keep each of them until
+ * the socket has closed. `2` is what node:http itself returns for a request that ends the HTTP of its connection.
+ */
+const stopParsing = ({ parser }: Duplex & { readonly parser?: { onIncoming?: () => number } | null }): void => {
+  if (parser !== undefined && parser !== null) parser.onIncoming = () => 2
 }
