@@ -32,7 +32,7 @@ import { inflateBody } from "./Inflate.js"
 import { rpcPath } from "../../http/rpc/RpcFront.js"
 import { answerUpgrade, type RpcSockets } from "./rpc/RpcSockets.js"
 import { endServing, stopAccepting, stopServer } from "./ServerEnd.js"
-import { asksForWebSocket, serveAsUsual } from "./Upgrade.js"
+import { asksForWebSocket, readAhead, serveAsUsual } from "./Upgrade.js"
 import { EndlessReplies } from "./EndlessReplies.js"
 import { OpenReplies, type OpenReply } from "./OpenReplies.js"
 import { RequestGate } from "./RequestGate.js"
@@ -76,6 +76,8 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly port: number
   readonly connections: IncomingConnections
+  /** What is counted for replies until they end: their number, those that are endless, and bytes that clients have not read. */
+  readonly openReplies: () => { readonly all: number; readonly endless: number; readonly unreadBytes: number }
   /**
    * Refuses further requests as `Unavailable`, except probes, and waits at most `patience` for the answers to accepted
    * ones; then refuses probes, too. The server listens until its scope closes.
@@ -333,7 +335,9 @@ export const serve = (
     server.on("upgrade", (request, socket, first) => {
       // node:http no longer listens to it.
       socket.on("error", () => socket.destroy())
-      replies.afterAnswers(socket, () => upgrade(request, socket, first))
+      let takeOver = (): Buffer => first
+      const waits = replies.afterAnswers(socket, () => upgrade(request, socket, takeOver()))
+      if (waits) takeOver = readAhead(socket, first)
     })
     server.on("clientError", (error, socket) => onClientError(error, socket))
     yield* Effect.addFinalizer(() =>
@@ -345,7 +349,8 @@ export const serve = (
     const port = yield* listen(server, options)
     return {
       port,
-      connections: connections,
+      connections,
+      openReplies: () => ({ all: gate.open, endless: endless.size, unreadBytes: unread.bytes }),
       handOver: Effect.suspend(() => {
         gate.finish()
         endless.end()

@@ -99,6 +99,8 @@ class Line {
   private readonly replies: Array<OpenReply> = []
 
   constructor(private readonly socket: Duplex) {
+    // A client that sends no more gets no more, as node:http has it of one that has sent whole requests.
+    socket.once("end", () => socket.end())
     // Before node:http, which makes an error with its stack trace for each request that is not destroyed yet.
     socket.prependOnceListener("close", () => {
       for (const reply of [...this.replies]) {
@@ -151,18 +153,21 @@ export class OpenReplies {
 
   /**
    * Calls `work`, which writes to the socket itself, after the answers to all requests that have come whole; in the turn of the
-   * last one, if it has not.
+   * last one, if it has not. Returns whether it must wait for that.
    */
-  afterAnswers(socket: Duplex, work: () => void): void {
+  afterAnswers(socket: Duplex, work: () => void): boolean {
     const line = this.lineOf(socket)
-    if (line === undefined) return
+    if (line === undefined) return false
     const { last } = line
-    if (last?.request?.complete === false) return last.inTurn(work)
-    const reply = line.add(undefined)
+    const reply = last?.request?.complete === false ? last : line.add(undefined)
+    const waits = line.first !== reply
+    // Its body, which nothing reads any more, would hide that the client has left.
+    if (waits) reply.request?.resume()
     reply.inTurn(() => {
-      reply.end()
+      if (reply.request === undefined) reply.end()
       work()
     })
+    return waits
   }
 
   /** The line of a connection; closes one that has too many requests without an answer. */
