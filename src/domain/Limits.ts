@@ -260,7 +260,7 @@ export const refusalLimits = {
 
 /** Requests without a key by address and minute, and the bytes of their answers that clients have not read. */
 export const publicLimits = {
-  perMinute: { probe: 12_000, document: 600, page: 600 },
+  perMinute: { probe: 12_000, metrics: 600, document: 600, page: 600, missing: 600 },
   /** Addresses that are counted at once. */
   entries: 20_000,
   /** On a node; one address has a quarter. */
@@ -294,6 +294,9 @@ export const egress = {
 
 /** Connections between nodes: the other nodes, those to each of them, and those in their handshake at a time. */
 export const nodePort = { peers: 64, connections: 2, handshakes: 64 } as const
+
+/** Requests of one connection without an answer; a connection with more is closed. */
+export const pipelinedRequests = 64
 
 /** Connections of clients to a node; fewer where the process may not open as many files. */
 export const incomingConnections = 10_000

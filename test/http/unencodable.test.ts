@@ -47,13 +47,14 @@ const ask = async (kind: string) => {
   const reply: RawReply = await svc.run(
     Effect.gen(function* () {
       const api = yield* makeSurfaceRequests(yield* makePipeline, defaultRules, [echo])
-      return yield* api.handle({
+      const { reply } = api.find({
         method: "GET",
         target: `/api/v1/echo/${kind}`,
         remoteAddress: "127.0.0.1",
         body: new Uint8Array(),
         headers: { authorization: `Bearer ${svc.first.key}` }
       })
+      return yield* reply
     }).pipe(Effect.provide(Layer.mergeAll(handlersOf([echo]), RefusalCounters.Default, listening)))
   )
   const text = Buffer.from(reply.body as Uint8Array | string).toString()

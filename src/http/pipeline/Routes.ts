@@ -1,6 +1,7 @@
 /** The route table: the operations, looked up by method and path before a request is authenticated. */
 import { Array as Arr } from "effect"
 import { closestName } from "../../domain/ClosestName.js"
+import { memoize } from "../../domain/RecentMap.js"
 import type { Contract } from "../operation/Contract.js"
 
 /** The operation that a request asks for. */
@@ -42,9 +43,12 @@ export const makeMatcher = (routes: ReadonlyArray<Route>) => {
   const table = routes
     .map((route) => ({ route, parts: route.path.split("/") }))
     .sort((a, b) => a.route.path.split(":").length - b.route.path.split(":").length)
+  /** By a path without a route, which costs the most: clients without a key may ask. */
+  const meantBy = memoize((path) => closestPath(table, path.split("/")), 1_000)
   const byNoun = new Map(Object.entries(Arr.groupBy(table, ({ parts }) => parts[prefix.length] ?? "")))
   return (method: string, path: string): RouteMatch => {
-    const parts = path.replace(trailingSlashes, "").split("/")
+    const bare = path.replace(trailingSlashes, "")
+    const parts = bare.split("/")
     const methods: Array<string> = []
     for (const { parts: pattern, route } of byNoun.get(parts[prefix.length] ?? "") ?? []) {
       const params = matchPath(pattern, parts)
@@ -54,7 +58,7 @@ export const makeMatcher = (routes: ReadonlyArray<Route>) => {
     }
     return methods.length > 0
       ? { _tag: "OtherMethod", methods: [...new Set(methods)] }
-      : { _tag: "Unknown", meant: closestPath(table, parts) }
+      : { _tag: "Unknown", meant: meantBy(bare) }
   }
 }
 

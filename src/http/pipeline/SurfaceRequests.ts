@@ -11,6 +11,13 @@ import { makeMatcher, type Route } from "./Routes.js"
 
 type Pipeline = Effect.Effect.Success<typeof makePipeline>
 
+/** The reply to a request. */
+export interface FoundReply {
+  readonly reply: Effect.Effect<RawReply>
+  /** Whether an operation gives it, to those who have a key. */
+  readonly isRouted: boolean
+}
+
 /** Makes the functions that serve a surface. `operations`: of the surface. `otherRoutes`: routes that are served elsewhere; their paths answer 405 and not 404 to other methods. */
 export const makeSurfaceRequests = Effect.fnUntraced(function* (
   { recognise, serve }: Pick<Pipeline, "recognise" | "serve">,
@@ -49,15 +56,15 @@ export const makeSurfaceRequests = Effect.fnUntraced(function* (
     /** Whether a request has a route. */
     hasRoute: (method: string, path: string): boolean => findRoute(method, path)._tag === "Found",
     /** The reply to a request that is refused before it is read. */
-    refused: (failure: Failure, requestId: string): RawReply => rules.failureReply(failure, requestId, 0),
-    handle: (request: RawRequest): Effect.Effect<RawReply> => {
+    refused: (failure: Failure, requestId: string, now: number): RawReply =>
+      rules.failureReply(failure, requestId, now),
+    find: (request: RawRequest): FoundReply => {
       const found = findRoute(request.method, pathOf(request.target))
-      if (found._tag === "OtherMethod") return replyMethodNotAllowed(found.methods)
-      if (found._tag === "Unknown") return replyNotFound(found.meant)
-      const handler = handlers.get(found.route)
-      return handler === undefined
-        ? replyNotFound()
-        : serve({ rules, route: found.route, params: found.params, request }, handler)
+      if (found._tag === "OtherMethod") return { isRouted: false, reply: replyMethodNotAllowed(found.methods) }
+      const handler = found._tag === "Found" ? handlers.get(found.route) : undefined
+      return found._tag === "Unknown" || handler === undefined
+        ? { isRouted: false, reply: replyNotFound(found._tag === "Unknown" ? found.meant : undefined) }
+        : { isRouted: true, reply: serve({ rules, route: found.route, params: found.params, request }, handler) }
     },
     /** The request's caller, by its head alone. */
     recognise: (request: RequestHead) => {

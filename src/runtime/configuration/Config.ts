@@ -181,6 +181,7 @@ const variables = Config.all({
   oidcJoin: settingTable.oidcJoin.config,
   oidcOnly: settingTable.oidcOnly.config,
   trustedProxies: settingTable.trustedProxies.config,
+  metrics: settingTable.metrics.config,
   runners: settingTable.runners.config,
   guestMemory: settingTable.guestMemory.config,
   heldMemory: settingTable.heldMemory.config,

@@ -305,6 +305,15 @@ export const settingTable = {
     [],
     "none"
   ),
+  metrics: setting(
+    {
+      name: "SVC_METRICS",
+      meaning:
+        "Who reads `/metrics` and the details of `/readyz`: `private`, loopback and private networks, or `open`, everybody."
+    },
+    oneOfTexts("private", "open"),
+    "private"
+  ),
   runners: setting(
     { name: "SVC_RUNNERS", meaning: "Processes that run customers' code." },
     integerText(1, 256),

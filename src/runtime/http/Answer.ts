@@ -1,10 +1,9 @@
 /** Writes replies, complete or streamed, also before their request has ended. */
 import { Duration } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { pipeline } from "node:stream"
-import { pipeline as pour } from "node:stream/promises"
 import { refusedBody } from "../../domain/Limits.js"
 import type { StreamedBody, RawReply } from "../../http/Wire.js"
+import type { OpenReply } from "./OpenReplies.js"
 
 /** The unread rest of a request that is answered early. */
 export interface Rest {
@@ -13,11 +12,11 @@ export interface Rest {
   readonly forget: () => void
 }
 
-/** Writes a reply. `rest`: of a request whose body may not have ended. */
-export const write = (response: ServerResponse, reply: RawReply, rest?: Rest): void => {
-  const open = rest === undefined || rest.request.complete ? undefined : rest
-  if (!isWhole(reply.body)) return stream(response, reply, reply.body, open)
-  if (open !== undefined) return refuse(response, reply, open)
+/** Writes a reply. `open`: its place on the connection; `rest`: of a request whose body may not have ended. */
+export const write = (response: ServerResponse, reply: RawReply, open: OpenReply, rest?: Rest): void => {
+  const unread = rest === undefined || rest.request.complete ? undefined : rest
+  if (!isWhole(reply.body)) return stream(response, reply, reply.body, open, unread)
+  if (unread !== undefined) return refuse(response, reply, unread)
   if (response.destroyed) return
   const length = Buffer.byteLength(reply.body)
   const bodiless = reply.status === 204 || reply.status === 304
@@ -47,27 +46,39 @@ const stream = (
   response: ServerResponse,
   { headers, status }: RawReply,
   { cancel, pieces }: StreamedBody,
+  open: OpenReply,
   rest: Rest | undefined
 ): void => {
   if (response.destroyed) return cancel()
   // Cancels at once when the client disconnects, instead of at the next chunk.
-  response.once("close", cancel)
+  open.onEnd(cancel)
   response.writeHead(status, { ...headers })
   response.flushHeaders()
-  if (rest === undefined) return void pipeline(pieces, response, () => undefined)
-  if (!response.shouldKeepAlive) {
+  const end = (): void => {
+    if (rest === undefined) return void response.end()
     // At the end of the response node closes such a connection, and bytes that still arrive would reset it.
-    const poured = pour(pieces, response, { end: false })
-    return void poured.then(
-      () => afterRest(rest, () => response.end()),
-      () => response.destroy()
-    )
-  }
-  const { socket } = rest.request
-  pipeline(pieces, response, (error) => {
+    if (!response.shouldKeepAlive) return afterRest(rest, () => response.end())
+    response.end()
     // The connection stays open if the client ends the request soon.
-    if (!error) afterRest(rest, (ended) => ended || socket.destroy())
-  })
+    afterRest(rest, (ended) => ended || rest.request.socket.destroy())
+  }
+  pour(pieces, response, open).then(
+    () => open.hasEnded || end(),
+    () => response.destroy()
+  )
+}
+
+/** Writes the pieces one after the other, until they end or the reply does. */
+const pour = async (pieces: AsyncIterable<Uint8Array>, response: ServerResponse, open: OpenReply): Promise<void> => {
+  let proceed: () => void = () => undefined
+  open.onEnd(() => proceed())
+  for await (const piece of pieces) {
+    if (open.hasEnded) return
+    await new Promise<void>((resolve) => {
+      proceed = resolve
+      if (response.write(piece, () => resolve())) resolve()
+    })
+  }
 }
 
 /**

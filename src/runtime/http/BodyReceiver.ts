@@ -1,14 +1,15 @@
 /**
  * Reads request bodies into memory. Only a small part is read before the request's key is checked. The bytes count in
- * the node's ledger until the request is answered, and a body that is too slow is refused.
+ * the node's ledger until the request is answered and no work for it runs, and a body that is too slow is refused.
  */
 import { Duration } from "effect"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import type { IncomingMessage } from "node:http"
 import type { HeldBytes, Holding } from "../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, PayloadTooLarge, Unavailable } from "../../domain/Failure.js"
 import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { incomingBody } from "../../domain/Limits.js"
 import type { RawReply, RecognisedCaller } from "../../http/Wire.js"
+import type { OpenReply } from "./OpenReplies.js"
 
 /** The holder of a body, by the request's head; or the reply to a request that is refused. */
 export type Recognised =
@@ -51,17 +52,17 @@ export class BodyReceiver {
 
   constructor(private readonly ledger: HeldBytes["Type"]) {}
 
-  /** The holding of a request's body, released when the request is answered. */
-  hold(owner: string, response: ServerResponse): Holding {
+  /** The holding of a request's body, released when its reply has ended and no work for it runs. */
+  hold(owner: string, reply: OpenReply): Holding {
     const holding = this.ledger.open(owner, "bodies")
-    response.once("close", holding.release)
+    reply.onRelease(holding.release)
     return holding
   }
 
   /** Calls `done` once, or never if the client disconnects first. */
   receive(
     request: IncomingMessage,
-    response: ServerResponse,
+    reply: OpenReply,
     options: ReceiveOptions,
     done: (body: Uint8Array | RefusedBody) => void
   ): void {
@@ -74,7 +75,7 @@ export class BodyReceiver {
       return done(failed(new PayloadTooLarge({ limitBytes: options.limit })))
     const reader = new Reader(request, length, options, {
       arriving: () => this.ledger.open(options.from, "arriving"),
-      held: (owner) => this.hold(owner, response),
+      held: (owner) => this.hold(owner, reply),
       finish: (outcome) => {
         this.open.delete(reader)
         done(outcome)

@@ -1,19 +1,23 @@
 /** Replies that would end with their client only: a server that leaves ends them, and further ones at once. */
-import type { ServerResponse } from "node:http"
 import { isWhole } from "./Answer.js"
+import type { OpenReply } from "./OpenReplies.js"
 import type { RawReply } from "../../http/Wire.js"
 
 export class EndlessReplies {
   private readonly open = new Set<() => void>()
   private isEnding = false
 
+  get size(): number {
+    return this.open.size
+  }
+
   /** Takes note of a reply, if it is endless. */
-  follow(response: ServerResponse, body: RawReply["body"]): void {
+  follow(reply: OpenReply, body: RawReply["body"]): void {
     if (isWhole(body) || body.isEndless !== true) return
     const { cancel } = body
     if (this.isEnding) return cancel()
     this.open.add(cancel)
-    response.once("close", () => this.open.delete(cancel))
+    reply.onEnd(() => this.open.delete(cancel))
   }
 
   /** Ends them, each with its last chunk. */

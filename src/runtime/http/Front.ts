@@ -4,21 +4,22 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
 import { errorReply, failureReply, methodRow } from "../../http/ErrorRows.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
-import { make as makeHealth } from "./Health.js"
 import { Settings } from "../configuration/Config.js"
 import { countRequest, type Surface } from "../telemetry/Metrics.js"
-import { make as makeScrape } from "../telemetry/Scrape.js"
 import { returnCallersTrace, traceRequest } from "../telemetry/Tracing.js"
 import { make as makeConsole } from "./Console.js"
 import { make as makeDocs } from "./Docs.js"
 import type { Handlers } from "./NodeServer.js"
-import { forAnyone, makePublicAnswers, type PublicAnswer, shareInFlight } from "./PublicAnswers.js"
+import { makeProbes } from "./Probes.js"
+import { forAnyone, makePublicAnswers, type PublicAnswer } from "./PublicAnswers.js"
 import { HeldBytes } from "../../actors/ports/HeldBytes.js"
 import type { Observe } from "../../http/rpc/RpcFront.js"
 import { makeRpcSockets } from "./rpc/RpcSockets.js"
 import { Surfaces } from "./Surfaces.js"
 
 export interface Front extends Handlers {
+  /** Gives this reply, which needs no key, to a request that nothing here serves; a refusal to who asks too often. */
+  readonly refuseUnserved: (request: RequestHead, reply: Effect.Effect<RawReply>) => Effect.Effect<RawReply>
   /** Makes the node report that it is not ready. */
   readonly drain: () => void
   /** Makes the node report that it is not ready until the returned function is called. */
@@ -45,16 +46,10 @@ export const make = Effect.gen(function* () {
   const { otlpUrl } = yield* Settings
   const identifiers = yield* Identifiers
   const surfaces = yield* Surfaces
-  const health = yield* makeHealth
+  const clock = yield* Effect.clock
+  const { health, probes } = yield* makeProbes(surfaces.addressOf)
   const { pageAt: documentAt } = yield* makeDocs
   const { consoleAt } = yield* makeConsole
-  const { scrape } = yield* makeScrape
-  // What reads the database runs once for all who ask meanwhile.
-  const probes: { readonly [path: string]: Effect.Effect<RawReply> } = {
-    "/healthz": health.healthz,
-    "/readyz": shareInFlight(health.readyz),
-    "/metrics": shareInFlight(scrape)
-  }
 
   /** The answer without a key, other than refusals and webhooks; `undefined` where a key is needed. */
   const openAnswer = (request: RawRequest): OpenAnswer | undefined => {
@@ -67,7 +62,10 @@ export const make = Effect.gen(function* () {
       refused: (failure, now) => failureReply(failure, requestId, now)
     })
     const probe = probes[path]
-    if (probe !== undefined) return answer("probe", "operator", readOnly(request, probe, requestId))
+    if (probe !== undefined) {
+      const { kind, replyTo } = probe
+      return answer(kind, "operator", readOnly(request, replyTo(request, requestId), requestId))
+    }
     const document = documentAt(path, request) ?? consoleAt(path, request)
     if (document !== undefined) {
       const found = Effect.map(document, (reply) => reply ?? errorReply(pageMissing, requestId))
@@ -81,6 +79,12 @@ export const make = Effect.gen(function* () {
   }
 
   const open = makePublicAnswers(surfaces.addressOf)
+  const refuseUnserved: Front["refuseUnserved"] = (request, reply) =>
+    open.serve(request, {
+      kind: "missing",
+      reply,
+      refused: (failure, now) => surfaces.refused(failure, request, identifiers.next("req"), now)
+    })
 
   /** Counts requests and, with a collector, traces them. */
   const observed = Option.isSome(otlpUrl)
@@ -109,6 +113,7 @@ export const make = Effect.gen(function* () {
               handle: (body) => observed("webhook", request, admission.handle(body))
             }
       ),
+    refuseUnserved,
     rpc,
     recognise: (request) =>
       !surfaces.isLinked(request)
@@ -117,14 +122,19 @@ export const make = Effect.gen(function* () {
             failure === undefined ? surfaces.recognise(request) : Effect.succeed({ _tag: "Failed" as const, failure })
           ),
     addressOf: surfaces.addressOf,
+    prepared: ({ method, target }) => {
+      if (method !== "GET" || target !== "/healthz") return undefined
+      countRequest("operator", health.healthz.status, 0)
+      return health.healthz
+    },
     handle: (request) => {
       const answer = openAnswer(request)
-      return answer === undefined
-        ? observed("resource", request, surfaces.handle(request))
-        : observed(answer.surface, request, open.serve(request, answer))
+      if (answer !== undefined) return observed(answer.surface, request, open.serve(request, answer))
+      const { isRouted, reply } = surfaces.find(request)
+      return observed("resource", request, isRouted ? reply : refuseUnserved(request, reply))
     },
     refused: (failure: Failure, request: RequestHead, execution: boolean) => {
-      const reply = surfaces.refused(failure, request, identifiers.next("req"))
+      const reply = surfaces.refused(failure, request, identifiers.next("req"), clock.unsafeCurrentTimeMillis())
       countRequest(execution ? "execution" : "resource", reply.status, 0)
       return reply
     },

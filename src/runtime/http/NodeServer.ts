@@ -26,13 +26,15 @@ import type { OperatorError } from "../process/OperatorError.js"
 import { isWhole, refuse, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingConnections } from "./IncomingConnections.js"
-import { IncomingBody, callerGone } from "./IncomingBody.js"
+import { IncomingBody } from "./IncomingBody.js"
+import { brokenBy, headOf, malformedAnswer, mistakeIn } from "./IncomingHead.js"
 import { inflateBody } from "./Inflate.js"
 import { rpcPath } from "../../http/rpc/RpcFront.js"
 import { answerUpgrade, type RpcSockets } from "./rpc/RpcSockets.js"
 import { endServing, stopAccepting, stopServer } from "./ServerEnd.js"
-import { asksForWebSocket, serveAsUsual } from "./Upgrade.js"
+import { asksForWebSocket, readAhead, serveAsUsual } from "./Upgrade.js"
 import { EndlessReplies } from "./EndlessReplies.js"
+import { OpenReplies, type OpenReply } from "./OpenReplies.js"
 import { RequestGate } from "./RequestGate.js"
 import { UnreadReplies } from "./UnreadReplies.js"
 import { declaredLength, hasBody, type Recognised, BodyReceiver, takeForBody } from "./BodyReceiver.js"
@@ -46,6 +48,8 @@ export interface Handlers {
   readonly webhook: (request: RequestHead, address: WebhookAddress) => Effect.Effect<WebhookAdmission>
   /** All other requests. */
   readonly handle: (request: RawRequest) => Effect.Effect<RawReply>
+  /** The reply to a request without a body that is the same for all who ask: it takes no other work than to write it. */
+  readonly prepared?: (request: Pick<RequestHead, "method" | "target">) => RawReply | undefined
   /** The sender of a request, by its head; or the reply if its body must not be read. */
   readonly recognise: (request: RequestHead) => Effect.Effect<Recognised>
   /** The client's address; behind trusted proxies, the one that they forward. */
@@ -72,6 +76,8 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly port: number
   readonly connections: IncomingConnections
+  /** What is counted for replies until they end: their number, those that are endless, and bytes that clients have not read. */
+  readonly openReplies: () => { readonly all: number; readonly endless: number; readonly unreadBytes: number }
   /**
    * Refuses further requests as `Unavailable`, except probes, and waits at most `patience` for the answers to accepted
    * ones; then refuses probes, too. The server listens until its scope closes.
@@ -89,45 +95,6 @@ const noBody = new Uint8Array(0)
 /** How long a body may send nothing while it is being read. */
 const stall = Duration.seconds(30)
 
-/** Explains why a body failed. */
-const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "the request took too long to come in"
-  return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? callerGone : "the body is not valid HTTP"
-}
-
-const headersOf = (request: IncomingMessage): { readonly [name: string]: string } => {
-  const headers: { [name: string]: string } = {}
-  for (const name in request.headers) {
-    const value = request.headers[name]
-    if (typeof value === "string") headers[name] = value
-    else if (value !== undefined) headers[name] = value.join(", ")
-  }
-  return headers
-}
-
-const clientMistake = ({ code }: NodeJS.ErrnoException): readonly [status: number, reason: string, message: string] => {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return [431, "Request Header Fields Too Large", "headers larger than 32 KiB"]
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [408, "Request Timeout", "the request took too long to come in"]
-    default:
-      return [400, "Bad Request", "not an HTTP request"]
-  }
-}
-
-/** Checks what node:http accepts and this server does not. */
-const mistakeIn = (request: IncomingMessage): string | undefined => {
-  if (request.httpVersionMajor !== 1) return "send HTTP/1.1"
-  const { rawHeaders } = request
-  let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]
-    if (name?.length === 4 && name.toLowerCase() === "host") hosts++
-  }
-  return hosts > 1 ? "the header Host must be there only once" : undefined
-}
-
 const backlog = 1024
 
 const listen = (server: Server, { host, port, socket }: ServerOptions) =>
@@ -141,15 +108,17 @@ const listen = (server: Server, { host, port, socket }: ServerOptions) =>
     else server.listen(socket, backlog, onListening)
   })
 
-const headOf = (request: IncomingMessage): RequestHead => ({
-  method: request.method ?? "GET",
-  target: request.url ?? "/",
-  headers: headersOf(request),
-  remoteAddress: request.socket.remoteAddress ?? ""
-})
+/** A request that is being served. */
+interface Served {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly open: OpenReply
+  /** Sends `100 Continue` to a client that waits for it. */
+  readonly proceed: () => void
+}
 
 /** Replies to a request without reading its body, and closes its connection. */
-const turnAway = (request: IncomingMessage, response: ServerResponse, reply: RawReply) =>
+const turnAway = ({ request, response }: Served, reply: RawReply) =>
   refuse(response, reply, { request, forget: () => void request.resume() })
 
 const stopping = new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
@@ -166,6 +135,7 @@ export const serve = (
     // Handlers have what they need; a request that provides a service would copy all of the program's.
     const runFork = Runtime.runFork(Runtime.updateContext(yield* Effect.runtime<never>(), () => Context.empty()))
     const gate = new RequestGate()
+    const replies = new OpenReplies()
     const receiving = new BodyReceiver(options.ledger)
     /** Streamed bodies by their connection. */
     const arrivals = new WeakMap<Duplex, IncomingBody>()
@@ -175,165 +145,163 @@ export const serve = (
     const connections = new IncomingConnections(options.connections ?? incomingConnections)
 
     /** Runs a handler and writes its reply. */
-    const answer = (handled: Effect.Effect<RawReply>, response: ServerResponse, rest?: Rest) => {
+    const answer = (served: Served, handled: Effect.Effect<RawReply>, rest?: Rest) => {
+      const endWork = served.open.beginWork()
       const fiber = runFork(handled)
       fiber.addObserver((exit) => {
-        if (gate.isLeaving) response.shouldKeepAlive = false
-        if (exit._tag === "Success") {
-          endless.follow(response, exit.value.body)
-          write(response, bounded(response, exit.value), rest)
-        } else response.destroy()
+        if (exit._tag === "Success") reply(served, exit.value, rest)
+        else served.response.destroy()
+        endWork()
       })
       return fiber
     }
 
+    const reply = ({ open, request, response }: Served, made: RawReply, rest?: Rest) => {
+      // Requests that were accepted behind this one are answered first.
+      if (gate.isLeaving && open.isLast) response.shouldKeepAlive = false
+      endless.follow(open, made.body)
+      write(response, bounded(request, open, made), open, rest)
+    }
+
     /** The reply; of one without a key, a refusal if its address leaves too many of them unread. */
-    const bounded = (response: ServerResponse, reply: RawReply): RawReply => {
-      if (reply.isPublic !== true || !isWhole(reply.body)) return reply
-      const head = headOf(response.req)
-      const address = subscriberOf(handlers.addressOf(head))
-      if (unread.admit(address, reply.body.length, response)) return reply
+    const bounded = (request: IncomingMessage, open: OpenReply, made: RawReply): RawReply => {
+      if (made.isPublic !== true || !isWhole(made.body)) return made
+      const address = () => subscriberOf(handlers.addressOf(headOf(request)))
+      if (unread.admit(address, made.body.length, open)) return made
       const reason = "too many answers to this address are not read yet"
-      return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), head, false)
+      return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), headOf(request), false)
     }
 
     /** Passes a request of the proxy on at its head, with a streamed body. */
-    const pass = (request: IncomingMessage, response: ServerResponse, proceed: () => void) => {
+    const pass = (served: Served) => {
+      const { open, proceed, request } = served
       const limit = bodyBytes.unified
       const head = headOf(request)
       if ((declaredLength(request) ?? 0) > limit)
-        return turnAway(request, response, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), head, false))
-      const holding = receiving.hold(handlers.addressOf(head), response)
+        return turnAway(served, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), head, false))
+      const holding = receiving.hold(handlers.addressOf(head), open)
       const take = (bytes: number) => takeForBody(holding, bytes)
       const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
       if (arrival === undefined) request.resume()
       else arrivals.set(request.socket, arrival)
       const fiber = answer(
+        served,
         handlers.proxy({ ...head, body: arrival ?? noBody }),
-        response,
         arrival === undefined ? undefined : { request, forget: () => arrival.forget() }
       )
       // Interrupts the request when its client disconnects, so that no provider is called in vain.
-      response.once("close", () => fiber.unsafeInterruptAsFork(FiberId.none))
+      open.onEnd(() => fiber.unsafeInterruptAsFork(FiberId.none))
     }
 
     /** Receives a request of a webhook: its body only once the webhook is found, and up to its limit. */
-    const receiveWebhook = (
-      request: IncomingMessage,
-      response: ServerResponse,
-      address: WebhookAddress,
-      proceed: () => void
-    ) => {
+    const receiveWebhook = (served: Served, address: WebhookAddress) => {
+      const { open, proceed, request, response } = served
       const head = headOf(request)
       runFork(handlers.webhook(head, address)).addObserver((exit) => {
         if (exit._tag === "Failure") return response.destroy()
         const admission = exit.value
-        if (admission._tag === "Answered") return turnAway(request, response, admission.reply)
+        if (admission._tag === "Answered") return turnAway(served, admission.reply)
         const reading = {
           limit: admission.limit,
           from: hasBody(request) ? handlers.addressOf(head) : "",
           recognise: (done: (found: Recognised) => void) => done({ _tag: "Known", holder: admission.holder }),
           proceed
         }
-        receiving.receive(request, response, reading, (body) => {
-          if (body instanceof Uint8Array) return inflateAndAnswer(request, response, admission, body)
-          turnAway(request, response, body._tag === "Refused" ? body.reply : admission.refused(body.failure))
+        receiving.receive(request, open, reading, (body) => {
+          if (body instanceof Uint8Array) return inflateAndAnswer(served, admission, body)
+          turnAway(served, body._tag === "Refused" ? body.reply : admission.refused(body.failure))
         })
       })
     }
 
     const inflateAndAnswer = (
-      request: IncomingMessage,
-      response: ServerResponse,
+      served: Served,
       admission: Extract<WebhookAdmission, { _tag: "Admitted" }>,
       body: Uint8Array
-    ) =>
+    ) => {
+      const endWork = served.open.beginWork()
       inflateBody(
         body,
-        request.headers["content-encoding"],
-        { limit: admission.limit, holding: () => receiving.hold(admission.holder, response) },
-        (inflated) =>
-          inflated instanceof Uint8Array
-            ? answer(admission.handle(inflated), response)
-            : turnAway(request, response, admission.refused(inflated))
+        served.request.headers["content-encoding"],
+        { limit: admission.limit, holding: () => receiving.hold(admission.holder, served.open) },
+        (inflated) => {
+          if (inflated instanceof Uint8Array) answer(served, admission.handle(inflated))
+          else turnAway(served, admission.refused(inflated))
+          endWork()
+        }
       )
+    }
 
-    /** Calls `done` with the sender of a request. */
-    const recognise = (head: RequestHead, done: (found: Recognised) => void) =>
-      runFork(handlers.recognise(head)).addObserver((exit) => {
-        if (exit._tag === "Success") done(exit.value)
+    /** Reads a request's body and answers it. */
+    const receiveWhole = (served: Served, head: RequestHead, called: CalledWorkflow | undefined) => {
+      const { open, proceed, request, response } = served
+      let recognised: RecognisedCaller | undefined
+      const reading = {
+        limit: called !== undefined ? bodyBytes.execute : bodyBytes.management,
+        from: hasBody(request) ? handlers.addressOf(head) : "",
+        recognise: (done: (found: Recognised) => void) =>
+          runFork(handlers.recognise(head)).addObserver((exit) => {
+            if (exit._tag === "Failure") return response.destroy()
+            if (exit.value._tag === "Known") recognised = exit.value.recognised
+            done(exit.value)
+          }),
+        proceed
+      }
+      receiving.receive(request, open, reading, (body) => {
+        if (!(body instanceof Uint8Array)) {
+          const refusal =
+            body._tag === "Refused" ? body.reply : handlers.refused(body.failure, head, called !== undefined)
+          return turnAway(served, refusal)
+        }
+        const raw = (): RawRequest => ({ ...head, recognised, body })
+        open.inTurn(() =>
+          answer(served, called === undefined ? handlers.handle(raw()) : handlers.execute(raw(), called))
+        )
       })
+    }
 
-    /** Reads a request's body and answers it. `proceed` sends `100 Continue` to a client that waits for it. */
+    /** Serves a request once those before it on its connection are answered; the body of most is read before. */
     const onRequest = (request: IncomingMessage, response: ServerResponse, proceed: () => void = () => undefined) => {
+      const open = replies.open(request, response)
+      if (open === undefined) return
+      const served = { open, proceed, request, response }
       const target = request.url ?? "/"
       const { socket } = request
       connections.onRequest(request)
       const isAdmitted = gate.admit(target)
-      // One listener for all that follows requests, and it is called once.
-      response.on("close", () => {
+      open.onEnd(() => {
         gate.onClosed(isAdmitted)
         connections.onClosed(socket)
       })
+      const mistake = mistakeIn(request)
+      if (isAdmitted && mistake === undefined && !hasBody(request)) {
+        const prepared = handlers.prepared?.({ method: request.method ?? "GET", target })
+        if (prepared !== undefined) return open.inTurn(() => reply(served, prepared))
+      }
       const head = headOf(request)
       const called = calledWorkflow(head)
-      const limit = called !== undefined ? bodyBytes.execute : bodyBytes.management
-      if (!isAdmitted) return turnAway(request, response, handlers.refused(stopping, head, called !== undefined))
-      const mistake = mistakeIn(request)
+      if (!isAdmitted) return turnAway(served, handlers.refused(stopping, head, called !== undefined))
       if (mistake !== undefined) {
         const failure = new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
-        return turnAway(request, response, handlers.refused(failure, head, false))
+        return turnAway(served, handlers.refused(failure, head, false))
       }
-      if (target.startsWith(proxyPrefix)) return pass(request, response, proceed)
+      if (target.startsWith(proxyPrefix)) return open.inTurn(() => pass(served))
       const webhook = webhookPath.exec(target)
-      if (webhook !== null)
-        return receiveWebhook(request, response, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }, proceed)
-      let recognised: RecognisedCaller | undefined
-      const reading = {
-        limit,
-        from: hasBody(request) ? handlers.addressOf(head) : "",
-        recognise: (done: (found: Recognised) => void) =>
-          recognise(head, (found) => {
-            if (found._tag === "Known") recognised = found.recognised
-            done(found)
-          }),
-        proceed
-      }
-      receiving.receive(request, response, reading, (body) => {
-        if (!(body instanceof Uint8Array)) {
-          const reply =
-            body._tag === "Refused" ? body.reply : handlers.refused(body.failure, head, called !== undefined)
-          return turnAway(request, response, reply)
-        }
-        const raw: RawRequest = { ...head, recognised, body }
-        answer(called === undefined ? handlers.handle(raw) : handlers.execute(raw, called), response)
-      })
+      if (webhook === null) return receiveWhole(served, head, called)
+      open.inTurn(() => receiveWebhook(served, { client: webhook[1] ?? "", webhook: webhook[2] ?? "" }))
     }
 
     /** Answers bytes that are not a valid HTTP request, unless the handler of a streamed request answers them. */
     const onClientError = (error: NodeJS.ErrnoException, socket: Duplex) => {
-      if (!socket.writable) return
-      // The handler of the request answers it.
-      if (arrivals.get(socket)?.fail(brokenBy(error)) === true) return
-      const [status, reason, message] = clientMistake(error)
-      const body = JSON.stringify({
-        code: "INVALID_REQUEST",
-        statusCode: status,
-        message,
-        requestId: "req_none",
-        retryable: false,
-        details: []
-      })
-      socket.end(
-        `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
-      )
+      if (!socket.writable || arrivals.get(socket)?.fail(brokenBy(error)) === true) return
+      replies.afterAnswers(socket, () => socket.end(malformedAnswer(error)))
     }
 
     const { rpc } = handlers
     const leaveRpc = (patience: Duration.Duration) => rpc?.leave(patience) ?? Effect.void
 
     /** Opens a connection of the typed RPC; what else asks for another protocol is served as usual. */
-    const onUpgrade = (request: IncomingMessage, socket: Duplex, first: Buffer) => {
+    const upgrade = (request: IncomingMessage, socket: Duplex, first: Buffer) => {
       if (rpc === undefined || pathOf(request.url ?? "/") !== rpcPath || !asksForWebSocket(request))
         return serveAsUsual(server, request, socket, first)
       connections.onUpgraded(request.socket)
@@ -364,7 +332,13 @@ export const serve = (
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
       onRequest(request, response, () => response.writeContinue())
     )
-    server.on("upgrade", onUpgrade)
+    server.on("upgrade", (request, socket, first) => {
+      // node:http no longer listens to it.
+      socket.on("error", () => socket.destroy())
+      let takeOver = (): Buffer => first
+      const waits = replies.afterAnswers(socket, () => upgrade(request, socket, takeOver()))
+      if (waits) takeOver = readAhead(socket, first)
+    })
     server.on("clientError", (error, socket) => onClientError(error, socket))
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(
@@ -375,7 +349,8 @@ export const serve = (
     const port = yield* listen(server, options)
     return {
       port,
-      connections: connections,
+      connections,
+      openReplies: () => ({ all: gate.open, endless: endless.size, unreadBytes: unread.bytes }),
       handOver: Effect.suspend(() => {
         gate.finish()
         endless.end()

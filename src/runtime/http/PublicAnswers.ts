@@ -12,7 +12,8 @@ import type { RawReply, RequestHead } from "../../http/Wire.js"
 type PublicKind = keyof typeof publicLimits.perMinute
 
 export interface PublicAnswer {
-  readonly kind: PublicKind
+  /** `undefined` if the answer costs next to nothing, and is never refused. */
+  readonly kind: PublicKind | undefined
   readonly reply: Effect.Effect<RawReply>
   /** The reply where the address has sent too many requests of this kind. */
   readonly refused: (failure: RateLimited, now: number) => RawReply
@@ -54,6 +55,7 @@ export const makePublicAnswers = (addressOf: (request: RequestHead) => string) =
 
   const serve = (request: RequestHead, { kind, refused, reply }: PublicAnswer): Effect.Effect<RawReply> =>
     Effect.clockWith((clock) => {
+      if (kind === undefined) return Effect.map(reply, forAnyone)
       const now = clock.unsafeCurrentTimeMillis()
       return Effect.map(count(kind, request, now) ? reply : Effect.sync(() => refused(failureOf(kind), now)), forAnyone)
     })

@@ -23,6 +23,11 @@ export class RequestGate {
     return this.state === "open"
   }
 
+  /** Requests that are not answered yet. */
+  get open(): number {
+    return this.accepted + this.refused
+  }
+
   /** Whether the request may be answered; counts it until `onClosed`. */
   admit(target: string): boolean {
     const isOpen = this.state === "open" || this.state === "finishing"
@@ -59,7 +64,7 @@ export class RequestGate {
 
   /** Waits at most `patience` until no response is being written. */
   settled(patience: Duration.Duration): Effect.Effect<void> {
-    return until(() => this.accepted + this.refused === 0, patience)
+    return until(() => this.open === 0, patience)
   }
 
   /** Waits at most `patience` until it has refused nothing but probes for so long: until who sent requests here goes elsewhere. */

@@ -29,19 +29,21 @@ import {
 import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
 import { make as makeRpc, type RpcFront } from "../../http/rpc/RpcFront.js"
-import { makeSurfaceRequests } from "../../http/pipeline/SurfaceRequests.js"
+import { type FoundReply, makeSurfaceRequests } from "../../http/pipeline/SurfaceRequests.js"
 import { isMeantForTenants, isSentByTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Recognised } from "./BodyReceiver.js"
 
-interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "handle" | "recognise" | "addressOf"> {
+interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "recognise" | "addressOf"> {
+  /** The reply to all other requests. */
+  readonly find: (request: RawRequest) => FoundReply
   /** The reply to a request for a page where people connect accounts; `undefined` for all others. */
   readonly connectPage: (request: RawRequest) => Effect.Effect<RawReply> | undefined
   /** The page for an address that asks for too many of them. */
   readonly limitedConnectPage: (retryAfterSeconds: number) => RawReply
-  /** The reply to a request that is refused before it is read, in the form of its surface. */
-  readonly refused: (failure: Failure, request: RequestHead, requestId: string) => RawReply
+  /** The reply to a request that is refused before it is read, in the form of its surface. `now`: Unix milliseconds. */
+  readonly refused: (failure: Failure, request: RequestHead, requestId: string, now: number) => RawReply
   readonly rpc: RpcFront
   /** Whether the sender of this request is known by the link in its path instead of by a key. */
   readonly isLinked: (request: RequestHead) => boolean
@@ -105,7 +107,9 @@ export const layer = Layer.effect(
         const route = proxyRoutes.get(request.method === "HEAD" ? "GET" : request.method)
         const body = bufferBody(request.body)
         if (route === undefined)
-          return Effect.flatMap(body.readAll, (bytes) => usual.handle({ ...request, body: bytes })).pipe(Effect.orDie)
+          return Effect.flatMap(body.readAll, (bytes) => usual.find({ ...request, body: bytes }).reply).pipe(
+            Effect.orDie
+          )
         const params = { path: request.target.slice(proxyPrefix.length) }
         return pipeline.serve(
           { rules: defaultRules, route, params, request: { ...request, body: body.readAll } },
@@ -134,8 +138,10 @@ export const layer = Layer.effect(
         "flowName" in called ? flowCalled(request, called.flowName) : started(request, called.workflowId),
       proxy: proxied,
       webhook,
-      handle: (request) =>
-        request.target.startsWith(proxyPrefix) ? proxied(request) : surfaceOf(request).handle(request),
+      find: (request) =>
+        request.target.startsWith(proxyPrefix)
+          ? { isRouted: true, reply: proxied(request) }
+          : surfaceOf(request).find(request),
       connectPage: (request) =>
         pageAt(request) ??
         mailPageAt(request) ??
@@ -149,7 +155,7 @@ export const layer = Layer.effect(
       recognise,
       rpc,
       addressOf: pipeline.addressOf,
-      refused: (failure, request, requestId) => surfaceOf(request).refused(failure, requestId)
+      refused: (failure, request, requestId, now) => surfaceOf(request).refused(failure, requestId, now)
     })
   })
 ).pipe(Layer.provideMerge(handlersOf([...surfaceA, ...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.Default))

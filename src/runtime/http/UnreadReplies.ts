@@ -2,8 +2,8 @@
  * Bounds what clients have not read of answers without a key, on the node and by address. Such answers share their
  * bytes, so this bounds the kernel's memory and the connections that wait, not the heap.
  */
-import type { ServerResponse } from "node:http"
 import { publicLimits } from "../../domain/Limits.js"
+import type { OpenReply } from "./OpenReplies.js"
 
 /** One address may leave a quarter unread. */
 const shares = 4
@@ -11,22 +11,28 @@ const shares = 4
 const smallReply = 4 * 1024
 
 export class UnreadReplies {
-  private bytes = 0
+  private total = 0
   private readonly byAddress = new Map<string, number>()
 
-  /** Counts a reply until it is read or its connection closes; false if there is no room for it. */
-  admit(address: string, bytes: number, response: ServerResponse): boolean {
+  /** Bytes that are counted now. */
+  get bytes(): number {
+    return this.total
+  }
+
+  /** Counts a reply until it ends; false if there is no room for it. `addressOf`: of its client. */
+  admit(addressOf: () => string, bytes: number, reply: OpenReply): boolean {
     if (bytes < smallReply) return true
+    const address = addressOf()
     const unread = this.byAddress.get(address) ?? 0
     const limit = publicLimits.unreadBytes
-    if (this.bytes + bytes > limit || unread + bytes > limit / shares) return false
+    if (this.total + bytes > limit || unread + bytes > limit / shares) return false
     this.count(address, bytes)
-    response.once("close", () => this.count(address, -bytes))
+    reply.onEnd(() => this.count(address, -bytes))
     return true
   }
 
   private count(address: string, bytes: number): void {
-    this.bytes += bytes
+    this.total += bytes
     const unread = (this.byAddress.get(address) ?? 0) + bytes
     if (unread > 0) this.byAddress.set(address, unread)
     else this.byAddress.delete(address)

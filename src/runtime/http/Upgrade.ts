@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, Server } from "node:http"
 import type { Duplex } from "node:stream"
+import { headerBytes } from "../../domain/Limits.js"
 
 const dropped = /^(?:upgrade|http2-settings|connection)$/i
 
@@ -21,6 +22,27 @@ const plainRequest = ({ method = "GET", rawHeaders, url = "/" }: IncomingMessage
 export const serveAsUsual = (server: Server, request: IncomingMessage, socket: Duplex, first: Buffer): void => {
   socket.unshift(plainRequest(request, first))
   server.emit("connection", socket)
+}
+
+/**
+ * Reads a socket that node:http has handed over and that is not used yet, so that its end is noticed. Returns what ends that, and
+ * gives all bytes that have come. `first`: the first of them.
+ */
+export const readAhead = (socket: Duplex, first: Buffer): (() => Buffer) => {
+  const pieces = [first]
+  let bytes = first.length
+  const keep = (piece: Buffer) => {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > headerBytes) socket.destroy()
+  }
+  socket.on("data", keep)
+  return () => {
+    socket.off("data", keep)
+    // As node:http hands it over: whoever listens next gets what comes.
+    Object.assign(socket, { readableFlowing: null })
+    return Buffer.concat(pieces)
+  }
 }
 
 /** Whether it asks for a WebSocket. */

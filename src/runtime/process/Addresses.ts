@@ -35,6 +35,15 @@ const matches = (address: Address, [base, bits]: readonly [Address, number]): bo
     ? base instanceof ipaddr.IPv4 && address.match(base, bits)
     : base instanceof ipaddr.IPv6 && address.match(base, bits)
 
+/** As ipaddr.js calls them: RFC 1122, 1918, 3927, 4193, 4291, and 6598, from which pods get addresses. */
+const privateRanges: ReadonlySet<string> = new Set([
+  "loopback",
+  "private",
+  "linkLocal",
+  "uniqueLocal",
+  "carrierGradeNat"
+])
+
 export const make = (trustedProxies: ReadonlyArray<string>) => {
   const trusted = trustedProxies.flatMap((text) => {
     const range = parseRange(text)
@@ -64,6 +73,8 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
     },
     mistake: (range) =>
       parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
+    isTrustedProxy: isTrusted,
+    isPrivate: (text) => privateRanges.has(parse(text)?.range() ?? ""),
     client: (peer, forwardedFor) => {
       if (forwardedFor === undefined || trusted.length === 0) return normal(peer)
       // From the nearest hop outwards: entries beyond the first untrusted hop can be forged.

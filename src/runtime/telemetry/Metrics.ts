@@ -30,7 +30,7 @@ const limitedOf = memoize((surface) => Metric.fromMetricKey(MetricKey.taggedWith
 
 const dropped = total(
   "svc_connections_dropped_total",
-  "Connections of clients that gave way to new ones (closed), or found no place (refused)."
+  "Connections of clients that gave way to new ones or asked for too much at once (closed), or found no place (refused)."
 )
 const droppedOf = memoize((outcome) => Metric.fromMetricKey(MetricKey.taggedWithLabels(dropped, labels({ outcome }))))
 

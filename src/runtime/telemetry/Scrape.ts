@@ -175,20 +175,23 @@ export const make = Effect.gen(function* () {
     return {
       status: 200,
       headers: { "content-type": contentType },
-      body: exposition(pairs, [
-        ...processReadings(),
-        gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
-        gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
-        ...shardReadings(shards.reading()),
-        ...ledgerReadings(ledger.readings()),
-        ...egressReadings(yield* egress.readings),
-        ...placeReadings(places),
-        ...databaseReadings(trouble),
-        ...audit,
-        ...(yield* eventReadings),
-        ...(yield* jobReadings),
-        ...tasks.statuses().flatMap((status) => taskReadings(status, now))
-      ])
+      // As bytes, which exist once for all who ask at the same time.
+      body: Buffer.from(
+        exposition(pairs, [
+          ...processReadings(),
+          gauge("svc_runs_live", "Runs that this node drives now.", live.size()),
+          gauge("svc_journal_queue_depth", "Changes of runs that wait for their commit.", depth()),
+          ...shardReadings(shards.reading()),
+          ...ledgerReadings(ledger.readings()),
+          ...egressReadings(yield* egress.readings),
+          ...placeReadings(places),
+          ...databaseReadings(trouble),
+          ...audit,
+          ...(yield* eventReadings),
+          ...(yield* jobReadings),
+          ...tasks.statuses().flatMap((status) => taskReadings(status, now))
+        ])
+      )
     }
   })
 

@@ -224,7 +224,6 @@ export const makeRpcSockets = ({
     }
 
     const upgrade: RpcSockets["upgrade"] = (request, socket, first, head) => {
-      socket.on("error", () => socket.destroy())
       const opened = Effect.flatMap(admit(head), (found) =>
         Effect.promise(async () => {
           if (isRefused(found)) return answerUpgrade(socket, found)

@@ -19,7 +19,9 @@ const muchOf = 80
 const makingReady = "is being made ready"
 
 interface Readiness {
-  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>
+  readonly status: string
+  /** Shown to browsers in private networks only. */
+  readonly checks?: Readonly<Record<string, { readonly ok: boolean; readonly detail?: string }>>
 }
 
 /** What the service says of itself; its page needs no key. */
@@ -77,6 +79,9 @@ export const NeedsYou = () => {
             )
           }
         ]
+      : []),
+    ...(readiness.data !== undefined && readiness.data.checks === undefined && readiness.data.status !== "ready"
+      ? [{ key: "readiness", what: "The service reports that it is not ready" }]
       : []),
     ...Object.entries(readiness.data?.checks ?? {})
       .filter(([name, { detail, ok }]) => !ok && name !== "jail" && detail !== makingReady)
