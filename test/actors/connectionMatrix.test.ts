@@ -85,7 +85,13 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
     }
     const egress = ConnectedEgress.of({
       send: ({ grant, url }) =>
-        Effect.map(statusFor(grant), (status) => ({ status, url, headers: [], body: new Uint8Array() })),
+        Effect.map(statusFor(grant), (status) => ({
+          status,
+          url,
+          headers: [],
+          body: new Uint8Array(),
+          shortSecrets: []
+        })),
       open: ({ grant, url }) =>
         Effect.map(statusFor(grant), (status) => ({
           status,

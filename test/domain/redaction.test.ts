@@ -48,6 +48,26 @@ describe("the scrubber", () => {
     }
   )
 
+  it("removes a secret with Latin-1 letters in what btoa makes of it, also together with its neighbours", () => {
+    for (const value of ["pässwort", "é-geheim", "\xff\x80\xff\x80\xff\x80"]) {
+      const { scrubText } = makeScrubber([value])
+      for (const [before, after] of [
+        ["", ""],
+        ["user:", ""],
+        ["ab", "cd"],
+        ["a", "ÿ"]
+      ] as const) {
+        const bytes = Buffer.from(before + value + after, "latin1")
+        for (const encoding of ["base64", "base64url", "hex"] as const) {
+          const scrubbed = scrubText(bytes.toString(encoding))
+          assert.include(scrubbed, "[redacted]", `${before}${value}${after} ${encoding}`)
+          assert.notInclude(Buffer.from(scrubbed.replaceAll("[redacted]", ""), encoding).toString("latin1"), value)
+        }
+        assert.include(scrubText(btoa(before + value + after)), "[redacted]")
+      }
+    }
+  })
+
   it.prop(
     "changes nothing that holds no secret, and keeps the very value",
     [fc.jsonValue({ stringUnit: undefined })],

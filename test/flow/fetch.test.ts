@@ -8,6 +8,8 @@ const received: Array<Pick<IncomingMessage, "method" | "url" | "rawHeaders">> = 
 const receiver = createServer((request, response) => {
   received.push({ method: request.method, url: request.url, rawHeaders: request.rawHeaders })
   if (request.url === "/moved") response.writeHead(302, { location: "/" })
+  if (request.url?.startsWith("/kept") === true) response.writeHead(307, { location: "/" })
+  if (request.url === "/nowhere") response.writeHead(303)
   response.end("ok")
 })
 const receiverPort = () => (receiver.address() as AddressInfo).port
@@ -122,5 +124,87 @@ describe("fetch", () => {
       await result(`const r = (await fetch(${url})).clone(); return [await r.text(), r.url === ${url} + "/"]`),
       ["ok", true]
     )
+  })
+
+  it("follows no redirect when the workflow says so, and fails with a code", { timeout: 30_000 }, async () => {
+    const told = await result(`
+      const told = []
+      const url = "http://127.0.0.1:" + ctx.input.port
+      const form = (r) => r.status + (r.redirected ? " redirected" : "")
+      const attempt = (input, init) => fetch(input, init).then((r) => told.push(form(r)), (e) => told.push(e.name + " " + e.code + " " + e.message.replace(url, "")))
+      const order = { method: "POST", body: "order" }
+      for (const redirect of ["error", "manual", "follow"]) {
+        await attempt(url + "/kept?key=k", { ...order, redirect })
+        await attempt(new Request(url + "/moved", { redirect }))
+        await attempt(new Request(url + "/moved"), { redirect })
+      }
+      await attempt(url + "/nowhere", { redirect: "error" })
+      await attempt(url, { redirect: "error" })
+      return told`)
+    const redirects = (path: string) => `TypeError REDIRECTED fetch: ${path} redirects, and redirect is "error"`
+    assert.deepStrictEqual(told, [
+      redirects("/kept"),
+      redirects("/moved"),
+      redirects("/moved"),
+      "307",
+      "302",
+      "302",
+      "200 redirected",
+      "200 redirected",
+      "200 redirected",
+      redirects("/nowhere"),
+      "200"
+    ])
+    const followed = ["/kept?key=k", "/", "/moved", "/", "/moved", "/"]
+    const refused = followed.filter((path) => path !== "/")
+    assert.deepStrictEqual(
+      received.map(({ url }) => url),
+      [...refused, ...refused, ...followed, "/nowhere", "/"]
+    )
+  })
+
+  it("asks caches on the way as the option cache says", { timeout: 30_000 }, async () => {
+    const past = [
+      ["pragma", "no-cache"],
+      ["cache-control", "no-cache"]
+    ]
+    const expected = { "no-store": past, reload: past, "no-cache": [["cache-control", "max-age=0"]], default: [] }
+    for (const [cache, headers] of [...Object.entries(expected), ["force-cache", []] as const])
+      for (const form of [`fetch(url, { cache: "${cache}" })`, `fetch(new Request(url, { cache: "${cache}" }))`]) {
+        await result(`const url = "http://127.0.0.1:" + ctx.input.port; await ${form}; return 1`)
+        assert.deepStrictEqual(sentHeaders(), headers as never, form)
+      }
+    await result(`
+      const headers = { "Cache-Control": "max-age=5" }
+      await fetch("http://127.0.0.1:" + ctx.input.port, { headers, cache: "reload" }); return 1`)
+    assert.deepStrictEqual(sentHeaders(), [
+      ["cache-control", "max-age=5"],
+      ["pragma", "no-cache"]
+    ])
+  })
+
+  it("refuses options that it would not obey, and sends nothing", { timeout: 30_000 }, async () => {
+    const told = await result(`
+      const told = []
+      const url = "http://127.0.0.1:" + ctx.input.port
+      for (const init of [{ redirect: "none" }, { redirect: Symbol("s") }, { cache: "only-if-cached" }, { cache: "never" }, { integrity: "sha256-x" }]) {
+        await fetch(url, init).then(() => told.push("sent"), (e) => told.push(e instanceof TypeError))
+        await fetch(new Request(url, init)).then(() => told.push("sent"), (e) => told.push(e instanceof TypeError))
+      }
+      return told`)
+    assert.deepStrictEqual(
+      told,
+      Array.from({ length: 10 }, () => true)
+    )
+    assert.deepStrictEqual(received, [])
+  })
+
+  it("takes no signal from a request when the options have none", { timeout: 30_000 }, async () => {
+    const told = await result(`
+      const request = new Request("http://127.0.0.1:" + ctx.input.port, { signal: AbortSignal.abort() })
+      const told = [await fetch(request).catch((e) => e.name)]
+      told.push((await fetch(request, { signal: null })).status)
+      return told`)
+    assert.deepStrictEqual(told, ["AbortError", 200])
   })
 })

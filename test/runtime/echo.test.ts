@@ -34,7 +34,7 @@ const inPieces = async (echo: EchoFilter, bytes: Buffer, sizes: ReadonlyArray<nu
 }
 
 const secret = fc
-  .fullUnicodeString({ minLength: 8, maxLength: 60 })
+  .fullUnicodeString({ minLength: 12, maxLength: 60 })
   .filter((value) => value.isWellFormed() && /[^[\]redact]/.test(value))
 const around = fc.stringOf(fc.constantFrom("0", "1", " ", "\n", "ß"), { maxLength: 12 })
 
@@ -103,10 +103,10 @@ describe("A credential that a provider repeats", () => {
 
   it("is removed in Latin-1, and as a number", () => {
     assert.strictEqual(
-      filter("pässwort").answer(answered(Buffer.from("a pässwort b", "latin1"))).body.length,
+      filter("langes pässwort").answer(answered(Buffer.from("a langes pässwort b", "latin1"))).body.length,
       "a [redacted] b".length
     )
-    assert.deepStrictEqual(JSON.parse(text(filter("12345678").answer(answered('{"pin":12345678,"n":1}')))), {
+    assert.deepStrictEqual(JSON.parse(text(filter("123456789012").answer(answered('{"pin":123456789012,"n":1}')))), {
       pin: "[redacted]",
       n: 1
     })
@@ -141,8 +141,46 @@ describe("A credential that a provider repeats", () => {
     assert.strictEqual(failure(timedOut), timedOut)
   })
 
-  it("of three characters or fewer is not removed, since it would occur everywhere", () => {
-    assert.strictEqual(text(filter("abc", "").answer(answered("abc"))), "abc")
+  it("is removed in the base64 and the hexadecimal form of its Latin-1 bytes", () => {
+    const value = "größe-des-schlüssels"
+    const bytes = Buffer.from(`user:${value}`, "latin1")
+    for (const written of [btoa(value), bytes.toString("base64url"), bytes.toString("base64"), bytes.toString("hex")]) {
+      const clean = text(filter(value).answer(answered(`a ${written} b`)))
+      assert.include(clean, "[redacted]")
+      assert.isFalse(/^a \S{30,} b$/.test(clean), clean)
+    }
+  })
+
+  it("of fewer than twelve characters changes no answer, and is reported if the answer may contain it", async () => {
+    const body = '{"state":"alive","year":2024,"note":"live 2024","deadline":"2024-01-01"}'
+    for (const secrets of [["live"], ["2024"], ["live", "2024"], ["elevenchars", "live"], ["abc", ""], []]) {
+      const answer = answered(body, [["x-live", "2024"]])
+      const echo = filter(...secrets)
+      assert.strictEqual(echo.answer(answer), answer)
+      assert.isUndefined(echo.refusal(answered(body.repeat(20_000))))
+      assert.strictEqual((await inPieces(echo, Buffer.from(body), [3, 7])).toString(), body)
+      assert.deepStrictEqual(
+        echo.shortSecrets(answer).map((one) => Redacted.value(one)),
+        secrets.filter((one) => one === "live" || one === "2024")
+      )
+    }
+    const encoded = answered(JSON.stringify({ it: btoa("user:live"), hex: Buffer.from("live").toString("hex") }))
+    assert.strictEqual(filter("live").shortSecrets(encoded).length, 1)
+    assert.deepStrictEqual(filter("live").shortSecrets(answered("{}")), [])
+    assert.strictEqual(filter("live").shortSecrets(answered("{}", [["x-a", "alive"]])).length, 1)
+  })
+
+  it("of exactly twelve characters is removed", () => {
+    const echo = filter("twelve-chars")
+    assert.strictEqual(text(echo.answer(answered("a twelve-chars b"))), "a [redacted] b")
+    assert.deepStrictEqual(echo.shortSecrets(answered("a twelve-chars b")), [])
+  })
+
+  it("is in no failure, however short it is", () => {
+    const url = "https://a.example/live"
+    const { failure } = filter("live")
+    assert.notInclude(JSON.stringify(failure(new EgressUnreachable({ url, reason: "live is down" }))), "live")
+    assert.notInclude(JSON.stringify(failure(new EgressBlocked({ url, reason: "leads to live" }))), "live")
   })
 })
 

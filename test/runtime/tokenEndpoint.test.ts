@@ -1,18 +1,25 @@
-import { Effect, Redacted } from "effect"
+import { Effect, Either, Redacted } from "effect"
 import * as ByteLedger from "../../src/runtime/memory/ByteLedger.js"
 import { assert, describe, it } from "vitest"
 import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import type { TokenEndpoint } from "../../src/actors/ports/connection/TokenEndpoint.js"
+import { catalogue } from "../../src/domain/connectors/index.js"
 import { quickbooks } from "../../src/domain/connectors/quickbooks/QuickBooks.js"
+import { isGrantLost } from "../../src/domain/connection/Refresh.js"
 import { make } from "../../src/runtime/oauth/TokenEndpoint.js"
 import { organisation } from "../support/journal.js"
 
 type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
 
-/** The request that revokes a token; the provider accepts it. */
-const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> => {
-  const sent: Array<EgressRequest> = []
-  const endpoint = await Effect.runPromise(
+interface Answer {
+  readonly status: number
+  readonly type?: string
+  readonly body: string
+}
+
+/** The token endpoint of a provider that always gives this answer. */
+const endpointOf = (answer: Answer, sent: Array<EgressRequest> = []) =>
+  Effect.runPromise(
     Effect.provideService(make, Egress, {
       ask: () => {
         throw new Error("no test asks for it")
@@ -20,7 +27,8 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
       send: (request) =>
         Effect.sync(() => {
           sent.push(request)
-          return { status: 200, headers: [], body: new Uint8Array(), url: request.url }
+          const headers = answer.type === undefined ? [] : [["content-type", answer.type] as const]
+          return { status: answer.status, headers, body: Buffer.from(answer.body), url: request.url }
         }),
       open: () => Effect.dieMessage("nothing is opened"),
       check: () => Effect.void,
@@ -28,6 +36,11 @@ const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> =>
       readings: Effect.dieMessage("nothing is read")
     }).pipe(Effect.provide(ByteLedger.layer({ bytes: 2 ** 28 })))
   )
+
+/** The request that revokes a token; the provider accepts it. */
+const sentToRevoke = async (body: Revocation["body"]): Promise<EgressRequest> => {
+  const sent: Array<EgressRequest> = []
+  const endpoint = await endpointOf({ status: 200, body: "" }, sent)
   await Effect.runPromise(
     endpoint.revoke({
       organisationId: organisation,
@@ -61,5 +74,112 @@ describe("the revocation of a token", () => {
     assert.strictEqual(request.body, '{"token":"refresh-1"}')
     assert.strictEqual(headerOf(request, "content-type"), "application/json")
     assert.strictEqual(headerOf(request, "authorization"), basic)
+  })
+})
+
+/** How a refresh with this answer ended. */
+const refreshed = async (answer: Answer) => {
+  const endpoint = await endpointOf(answer)
+  return Effect.runPromise(
+    Effect.either(
+      endpoint.request({
+        organisationId: organisation,
+        url: "https://provider.example/token",
+        client: { clientId: "client", clientSecret: Redacted.make("secret"), auth: "basic" },
+        grant: { type: "refresh_token", refreshToken: Redacted.make("refresh-token-1") },
+        params: {},
+        expiresInField: "expires_in",
+        scopeSeparator: " ",
+        config: {}
+      })
+    )
+  )
+}
+
+/** Whether the answer says that the grant has ended. */
+const isLost = async (answer: Answer, lostCodes: ReadonlyArray<string> = []) =>
+  Either.match(await refreshed(answer), {
+    onLeft: (failure) => isGrantLost(failure, lostCodes),
+    onRight: () => false
+  })
+
+const json = (status: number, value: unknown): Answer => ({
+  status,
+  type: "application/json",
+  body: JSON.stringify(value)
+})
+
+/** What each provider answers to a refresh token that is expired or revoked, as its documentation says. */
+const deadTokens: Readonly<Record<string, Answer>> = {
+  shopify: json(400, { error: "invalid_grant", error_description: "Token has been expired or revoked." }),
+  stripe: json(400, { error: "invalid_grant", error_description: "Refresh token does not exist: rt_1" }),
+  quickbooks: json(400, { error: "invalid_grant", error_description: "Incorrect or invalid refresh token" }),
+  xero: json(400, { error: "invalid_grant" }),
+  hubspot: json(400, { status: "BAD_REFRESH_TOKEN", message: "missing or invalid refresh token", correlationId: "c" }),
+  salesforce: json(400, { error: "invalid_grant", error_description: "expired access/refresh token" }),
+  pipedrive: json(400, { success: false, message: "Invalid grant: refresh token is invalid", error: "invalid_grant" }),
+  github: json(200, {
+    error: "bad_refresh_token",
+    error_description: "The refresh token passed is incorrect or expired."
+  }),
+  "google-drive": json(400, { error: "invalid_grant", error_description: "Token has been expired or revoked." }),
+  confluence: json(403, { error: "unauthorized_client", error_description: "refresh_token is invalid" }),
+  jira: json(403, { error: "unauthorized_client", error_description: "refresh_token is invalid" }),
+  slack: json(200, { ok: false, error: "invalid_refresh_token" })
+}
+
+describe("an answer to a dead refresh token", () => {
+  const withTokens = catalogue().flatMap(({ auth, slug }) => {
+    const method = auth.find((one) => one.type === "oauth2" && one.grant === "authorization_code")
+    return method?.type === "oauth2" ? [[slug, method.refresh.lostCodes] as const] : []
+  })
+
+  it.each(withTokens)("of %s ends the grant", async (slug, lostCodes) => {
+    const answer = deadTokens[slug]
+    if (answer === undefined) throw new Error(`add what ${slug} answers to a dead refresh token to deadTokens`)
+    assert.isTrue(await isLost(answer, lostCodes))
+  })
+
+  it("is found in a form and in a nested error, whatever its status and type say", async () => {
+    const form = "error=bad_refresh_token&error_description=The+refresh+token+passed+is+incorrect+or+expired."
+    for (const type of ["application/x-www-form-urlencoded; charset=utf-8", "text/plain", "text/html", undefined])
+      for (const status of [200, 400])
+        assert.isTrue(
+          await isLost({ status, ...(type === undefined ? {} : { type }), body: form }),
+          `${type} ${status}`
+        )
+    for (const value of [
+      { error: { type: "invalid_grant" } },
+      { error: { code: "invalid_grant", message: "m" } },
+      { error: { status: 400, code: 7, type: "Error", error: "invalid_grant" } },
+      { errors: [{ code: "invalid_grant" }] },
+      { error: { type: "invalid_grant" }, access_token: "" },
+      { error: { type: "invalid_grant" }, access_token: "not-to-be-used" }
+    ])
+      assert.isTrue(await isLost(json(200, value)), JSON.stringify(value))
+    const own = json(200, { error: { code: "invalid_code" } })
+    assert.isFalse(await isLost(own))
+    assert.isTrue(await isLost(own, ["invalid_code"]))
+  })
+
+  it("is no other answer", async () => {
+    for (const answer of [
+      json(400, { error: "invalid_request", error_description: "invalid_grant" }),
+      json(503, { error: "invalid_grant" }),
+      json(200, { access_token: "t", token_type: "Bearer", error: null, errors: [], status: "ok" }),
+      { status: 400, type: "text/html", body: "<html>error=invalid_grant</html>" },
+      { status: 200, type: "text/plain", body: "access_token=t&token_type=bearer" }
+    ])
+      assert.isFalse(await isLost(answer), answer.body)
+    const form = { status: 200, type: "text/plain", body: "access_token=t&token_type=bearer" }
+    assert.isTrue(Either.isRight(await refreshed(form)))
+    assert.isTrue(Either.isRight(await refreshed(json(200, { access_token: "t", error: null, errors: [] }))))
+  })
+
+  it("is told without the tokens that it repeats", async () => {
+    const failure = await refreshed(
+      json(400, { error: { type: "refresh-token-1", message: "refresh-token-1 is dead" } })
+    )
+    assert.notInclude(JSON.stringify(failure), "refresh-token-1")
   })
 })

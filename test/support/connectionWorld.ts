@@ -75,7 +75,13 @@ export const freshTokens = (n: number, seconds = 3_600): Partial<Tokens> => ({
   expiresInSeconds: seconds
 })
 export const failedAnswer = (status: number | null, code: string | null = null): Answer =>
-  Effect.fail(new TokenRequestFailed({ status, code, message: `the token endpoint answered ${status}: ${code}` }))
+  Effect.fail(
+    new TokenRequestFailed({
+      status,
+      codes: code === null ? [] : [code],
+      message: `the token endpoint answered ${status}: ${code}`
+    })
+  )
 
 interface ApiAnswer {
   readonly status: number

@@ -1,7 +1,12 @@
 /** One attempt of a call through a connection: authorised at the connection's actor, sent by the egress, settled once. */
 import { Clock, Duration, Effect, Either, Fiber, Option } from "effect"
 import type { ConnectedCall, Postponed } from "../ports/connection/ConnectedCalls.js"
-import { ConnectedEgress, type ConnectedRequest, type GrantRefused } from "../ports/connection/ConnectedEgress.js"
+import {
+  ConnectedEgress,
+  type ConnectedRequest,
+  type ConnectedResponse,
+  type GrantRefused
+} from "../ports/connection/ConnectedEgress.js"
 import { type CallPermit, type ConnectionNotActive, Connections } from "../ports/connection/Connections.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
@@ -60,7 +65,11 @@ export const makeCallAttempts = Effect.gen(function* () {
     attempts: number,
     read: (answer: ProviderAnswer) => Effect.Effect<Either.Either<A, ProviderFailure>>
   ): Effect.fn.Return<
-    { readonly permit: CallPermit; readonly result: Either.Either<A, ProviderFailure> },
+    {
+      readonly permit: CallPermit
+      readonly result: Either.Either<A, ProviderFailure>
+      readonly shortSecrets: ConnectedResponse["shortSecrets"]
+    },
     NotBegun,
     AnswerHolding
   > {
@@ -71,11 +80,11 @@ export const makeCallAttempts = Effect.gen(function* () {
         const answer = yield* restore(Effect.either(egress.send(request))).pipe(Effect.onError(() => settle(null)))
         if (Either.isLeft(answer)) {
           yield* settle(null)
-          return { permit, result: Either.left(noAnswerFailure(answer.left)) }
+          return { permit, result: Either.left(noAnswerFailure(answer.left)), shortSecrets: [] }
         }
         const result = yield* Effect.onError(read(answer.right), () => settle(answer.right))
         yield* settle(answer.right, Either.isLeft(result) && result.left.isFinal === true)
-        return { permit, result }
+        return { permit, result, shortSecrets: answer.right.shortSecrets }
       })
     )
   })

@@ -1,5 +1,6 @@
 /** The port `ConnectedCalls`: authorises each attempt at the connection's actor, sends it through the egress, retries. */
-import { Clock, Duration, Effect, Either, Layer, Random } from "effect"
+import { Clock, Duration, Effect, Either, Layer, Random, Redacted } from "effect"
+import { makeScrubber } from "../../domain/access/Redaction.js"
 import {
   type Attempt,
   type CallFailed,
@@ -37,11 +38,11 @@ const make = Effect.gen(function* () {
     let renewals = 0
     for (let attempts = call.earlierAttempts; ;) {
       const startedAt = yield* Clock.currentTimeMillis
-      const { permit, result } = yield* sendOnce(call, attempts, (answer) =>
+      const { permit, result, shortSecrets } = yield* sendOnce(call, attempts, (answer) =>
         Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
       )
       const finishedAt = yield* Clock.currentTimeMillis
-      onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null })
+      onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null, shortSecrets })
       if (Either.isRight(result)) return result.right
       const failure = result.left
       const isRefused = failure.status === 401 && failure.isFinal !== true
@@ -51,7 +52,11 @@ const make = Effect.gen(function* () {
       }
       attempts += 1
       const pause = yield* pauseBefore(call, attempts, failure)
-      if (pause === null) return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure })
+      if (pause === null) {
+        // A workflow gets what the provider answered, and its run hides the secrets in records.
+        const told = call.executionId === null ? withoutSecrets(failure, shortSecrets) : failure
+        return yield* Effect.fail<ProviderRefused>({ _tag: "ProviderRefused", failure: told })
+      }
       yield* Effect.sleep(Duration.millis(pause))
     }
   })
@@ -91,6 +96,18 @@ const make = Effect.gen(function* () {
 
   return ConnectedCalls.of({ send, open })
 })
+
+const withoutSecrets = (failure: ProviderFailure, secrets: Attempt["shortSecrets"]): ProviderFailure => {
+  if (secrets.length === 0) return failure
+  const { scrubJson, scrubText } = makeScrubber(secrets.map((secret) => Redacted.value(secret)))
+  const { body, code, message } = failure
+  return {
+    ...failure,
+    message: scrubText(message),
+    code: code === null ? null : scrubText(code),
+    body: scrubJson(body)
+  }
+}
 
 export const layer = Layer.effect(ConnectedCalls, make)
 

@@ -183,7 +183,7 @@ export const make = Effect.gen(function* () {
         case "MakeCall":
           return this.makeCall(command)
         case "ReuseResult":
-          return this.forkCall(command.call, effects.reusedResult(this.progress, command.entry))
+          return this.forkCall(command.call, effects.reusedResult(this.progress, command.entry, command.call.notes))
         case "HoldArguments":
           return this.holdArguments(command.bytes)
         case "Wait":

@@ -14,7 +14,7 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { Journal, type JournalUnavailable } from "../ports/run/Journal.js"
 import { Runs } from "../ports/run/Runs.js"
 import { CallPrediction } from "./calls/CallPrediction.js"
-import { failure, type HostCallResult, unavailableFailure } from "./calls/HostCall.js"
+import { type CallNotes, failure, type HostCallResult, unavailableFailure } from "./calls/HostCall.js"
 import { make as makeHostCalls } from "./calls/HostCalls.js"
 import { make as makeEndMessages } from "./EndMessages.js"
 import { makeHistoryReader } from "./guest/HistoryPages.js"
@@ -74,7 +74,11 @@ export const make = Effect.gen(function* () {
     )
 
   /** The success that an earlier attempt of the run journaled; a secret is read again. */
-  const reusedResult = (p: Progress, call: IndexedResult): Effect.Effect<HostCallResult, CallFailure> =>
+  const reusedResult = (
+    p: Progress,
+    call: IndexedResult,
+    notes: CallNotes
+  ): Effect.Effect<HostCallResult, CallFailure> =>
     Effect.suspend(() => {
       let release = (): void => undefined
       const read = page(p, [call], (held) => void (release = held), true)
@@ -83,6 +87,7 @@ export const make = Effect.gen(function* () {
         Effect.map(Option.getOrElse((): ReadonlyArray<ReplayedResult> => [])),
         Effect.flatMap(([replayed]) => {
           if (replayed?.secret === null) return Effect.fail(failure("SecretNotFound", "the secret is gone", "code"))
+          if (replayed?.result.hidden !== undefined) notes.hidden = replayed.result.hidden
           return Effect.succeed<HostCallResult>(replayed?.secret ?? { value: recordedValue(replayed?.result) })
         }),
         Effect.ensuring(Effect.sync(() => release()))

@@ -21,6 +21,10 @@ export interface EgressRequest {
   readonly redirects: number
 }
 
+/** Whether an answer of this status is a redirect (fetch standard, "redirect status"). */
+export const isRedirect = (status: number): boolean => redirectStatus.has(status)
+const redirectStatus: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
 /** A request body that is streamed from the client to the provider. */
 export interface Upload {
   /** In bytes, from the request's head. */

@@ -12,9 +12,16 @@ export function* secretForms(value: string): Generator<string, void> {
     yield written
     yield* urlForms(written)
   }
-  yield* hexForms(bytes)
-  yield* base64Forms(bytes)
+  // `btoa` encodes a text of Latin-1 letters by its Latin-1 bytes.
+  for (const encoded of isLatin1(value) ? [bytes, latin1Bytes(value)] : [bytes]) {
+    yield* hexForms(encoded)
+    yield* base64Forms(encoded)
+  }
 }
+
+/** Whether the text has letters beyond ASCII, and all of them have one byte in Latin-1. */
+const isLatin1 = (text: string): boolean => /^[\0-\xff]*$/.test(text) && /[\x80-\xff]/.test(text)
+const latin1Bytes = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0))
 
 /** The encodings of URLs and forms; the last is for a URL inside a URL. */
 function* urlForms(value: string): Generator<string, void> {

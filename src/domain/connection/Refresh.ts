@@ -81,16 +81,30 @@ export const nextCheckAt = (
 /** A failed request to the token endpoint. `status`: `null` without a valid HTTP answer. */
 export interface TokenFailure {
   readonly status: number | null
-  /** The member `error` of the answer. */
-  readonly code: string | null
+  /** The error codes of the answer, the most general one first. */
+  readonly codes: ReadonlyArray<string>
   readonly message: string
 }
 
-const lostCodes: ReadonlySet<string> = new Set(["invalid_grant", "unauthorized_client", "access_denied"])
+/** Of RFC 6749, and of GitHub, HubSpot and Slack; in lower case. */
+const lostCodes: ReadonlySet<string> = new Set([
+  "invalid_grant",
+  "unauthorized_client",
+  "access_denied",
+  "bad_refresh_token",
+  "invalid_refresh_token"
+])
 
-/** Whether the provider has ended the grant, so that the customer must reconnect; other failures may be transient. */
-export const isGrantLost = ({ code, status }: TokenFailure): boolean =>
-  (status === 400 || status === 401 || status === 403) && code !== null && lostCodes.has(code)
+/**
+ * Whether the provider has ended the grant, so that the customer must reconnect; other failures may be transient.
+ * `ownLostCodes`: further codes that the connector's definition names.
+ */
+export const isGrantLost = ({ codes, status }: TokenFailure, ownLostCodes: ReadonlyArray<string>): boolean =>
+  status !== null &&
+  ((isRefusal(status) && codes.some((code) => lostCodes.has(code.toLowerCase()))) ||
+    (status >= 400 && status < 500 && codes.some((code) => ownLostCodes.includes(code))))
+
+const isRefusal = (status: number) => status === 400 || status === 401 || status === 403
 
 /** Committed before the request to the token endpoint, removed with its result. `attempt`: the number of requests. */
 export interface RefreshIntent {

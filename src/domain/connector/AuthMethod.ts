@@ -70,6 +70,10 @@ export const Refresh = Schema.Struct({
     Schema.NonNegativeInt,
     () => 900,
     "How long before its expiry a token is refreshed; at most a fifth of its lifetime."
+  ),
+  lostCodes: optionalList(
+    text,
+    "Further error codes of the token endpoint that mean that the grant has ended, as the provider writes them."
   )
 })
 

@@ -86,6 +86,8 @@ export interface RecordedResult {
   readonly json: string | Uint8Array
   /** The version of a secret that was the result; the journal does not have its value. */
   readonly secret?: { readonly secretId: SecretId; readonly number: number }
+  /** Short secrets that the result may contain. The run's records hide them, also after a replay. */
+  readonly hidden?: ReadonlyArray<string>
 }
 
 /** The value of a recorded success; null without one. */

@@ -1,12 +1,12 @@
 /** Every environment variable of the service. `docs/env.md` and `.env.example` are generated from it. */
 import { Duration, Either, LogLevel, Redacted } from "effect"
-import ipaddr from "ipaddr.js"
 import { availableParallelism } from "node:os"
 import type { OperatorMailServer } from "../../actors/ports/delivery/MailServer.js"
 import { parseUrl } from "../../domain/Url.js"
 import { parseAllowList } from "../egress/Address.js"
 import { defaultLedgerBytes } from "../memory/ByteLedger.js"
 import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
+import { isAddress, isHost, parseNetwork } from "../process/IpAddress.js"
 import { oidcTable } from "./OidcSettings.js"
 import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
 import {
@@ -32,7 +32,7 @@ const networks: Parse<ReadonlyArray<string>> = (text) => {
     .split(",")
     .map((one) => one.trim())
     .filter((one) => one !== "")
-  return found.every((one) => ipaddr.isValidCIDR(one) || ipaddr.isValid(one))
+  return found.every((one) => parseNetwork(one) !== undefined)
     ? Either.right(found)
     : Either.left("IP addresses or networks such as 10.0.0.0/8, separated by commas")
 }
@@ -44,11 +44,16 @@ const clusterSecrets: Parse<ReadonlyArray<string>> = (text) => {
     : Either.left("a secret of at least 32 characters, or two, separated by a comma")
 }
 
+const hostText: Parse<string> = (text) =>
+  isHost(text) ? Either.right(text) : Either.left("a host name, or an address such as 127.0.0.1 or ::1")
+
 const nodeAddress: Parse<{ readonly host: string; readonly port: number }> = (text) => {
   const [, host = "", port = ""] = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text) ?? []
-  return host === "" || Number(port) < 1 || Number(port) > 65_535 || host === "0.0.0.0" || host === "[::]"
+  const bare = host.replace(/^\[(.*)\]$/, "$1")
+  const isReachable = host === bare ? isHost(host) : isAddress(bare)
+  return !isReachable || Number(port) < 1 || Number(port) > 65_535 || host === "0.0.0.0" || host === "[::]"
     ? Either.left("an address that other nodes reach, host:port")
-    : Either.right({ host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) })
+    : Either.right({ host: bare, port: Number(port) })
 }
 
 const connectTimeouts: Parse<Duration.Duration> = (text) =>
@@ -110,7 +115,7 @@ const postgresUrl = urlText("postgres", "postgresql")
 export const settingTable = {
   host: setting(
     { name: "SVC_HOST", meaning: "The address on which svc listens. 0.0.0.0 for every interface." },
-    anyText,
+    hostText,
     "127.0.0.1"
   ),
   port: setting(
@@ -187,7 +192,7 @@ export const settingTable = {
       name: "SVC_NODE_LISTEN",
       meaning: "The address to listen on for other nodes, if it is not the host of SVC_NODE_ADDRESS: 0.0.0.0 for all."
     },
-    anyText,
+    hostText,
     "the host of SVC_NODE_ADDRESS"
   ),
   natsUrl: secretSetting(

@@ -3,10 +3,10 @@
  * those addresses, so that DNS rebinding has no effect.
  */
 import { lookup } from "node:dns"
-import { isIP } from "node:net"
 import { rootCertificates } from "node:tls"
 import { buildConnector } from "undici"
 import { type AllowList, whyBlocked } from "./Address.js"
+import { isAddress } from "../process/IpAddress.js"
 
 /** All addresses of a host name. Rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<ReadonlyArray<string>>
@@ -91,7 +91,7 @@ export const guardedConnector = (
         callback(error instanceof Error ? error : new Error(String(error)), null)
       }
     }
-    if (isIP(host) !== 0) return connectTo([host])
+    if (isAddress(host)) return connectTo([host])
     const settle = once(options.timeoutMillis, callback)
     // Also after its time: a look-up occupies a thread until it ends.
     const resolved = count()

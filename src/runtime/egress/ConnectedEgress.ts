@@ -69,10 +69,10 @@ export const layer = Layer.effect(
      * Injects the credential, sends by `way`, and answers a challenge once. `discard` releases a response that is not
      * read.
      */
-    const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">, R>(
+    const sendWithCredential = Effect.fnUntraced(function* <A extends Pick<EgressResponse, "status" | "headers">, B, R>(
       request: ConnectedRequest & Pick<OpenRequest, "upload">,
       way: (outgoing: EgressRequest) => Effect.Effect<A, EgressFailure, R>,
-      filter: (echo: EchoFilter, answer: A) => A | EgressUnreachable,
+      filter: (echo: EchoFilter, answer: A) => B | EgressUnreachable,
       discard: (answer: A) => void = () => undefined
     ) {
       const { connectionId, organisationId } = request
@@ -126,7 +126,7 @@ export const layer = Layer.effect(
         sendWithCredential(
           request,
           (outgoing) => (outgoing.url.startsWith("smtp") ? mail.send(outgoing) : egress.send(outgoing)),
-          (echo, answer) => echo.refusal(answer) ?? echo.answer(answer)
+          (echo, answer) => echo.refusal(answer) ?? { ...echo.answer(answer), shortSecrets: echo.shortSecrets(answer) }
         ),
       open: ({ stall, ...request }) =>
         sendWithCredential(

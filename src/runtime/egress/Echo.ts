@@ -1,5 +1,6 @@
 /**
- * Removes a credential from a provider's response. Providers repeat requests: echo services always, others in errors. A
+ * Removes a credential from a provider's response, unless it is so short that it occurs by chance: then it is reported, so
+ * that records hide it, and the response stays as it is (decisions/0071-short-credentials.md). Providers repeat requests: echo services always, others in errors. A
  * cheap search for a trace of each secret comes first; only if it finds one is the response searched for every form of
  * the secret.
  */
@@ -11,6 +12,7 @@ import {
   EgressUnreachable,
   type OpenResponse
 } from "../../actors/ports/Egress.js"
+import { minSecretLength } from "../../domain/access/SecretForms.js"
 import { parseBounded } from "../../domain/JsonText.js"
 import { makeScrubber, type Scrubber } from "../../domain/access/Redaction.js"
 
@@ -24,11 +26,15 @@ export interface EchoFilter {
    * passes at once. If a secret was a number in JSON, the result is not valid JSON.
    */
   readonly opened: (answer: OpenResponse) => OpenResponse
+  /** The short secrets of which the response has a trace. */
+  readonly shortSecrets: (answer: EgressResponse) => ReadonlyArray<Redacted.Redacted>
+  /** Without any secret, however short. */
   readonly failure: <Failure extends EgressFailure>(failure: Failure) => Failure | EgressFailure
 }
 
 /** The secrets of one request, and the search for them. */
 interface SecretForms {
+  readonly traces: ReadonlyArray<string>
   /** Whether the bytes contain a trace of a secret. */
   readonly suspicious: (bytes: Buffer) => boolean
   /** Built lazily: most responses contain no secret. */
@@ -79,25 +85,36 @@ const filterStream = async function* (
   if (waiting !== "") yield Buffer.from(scrubber().scrubText(waiting), "latin1")
 }
 
-export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
-  const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= minSecretLength)
-  if (values.length === 0)
-    return {
-      answer: (answer) => answer,
-      refusal: () => undefined,
-      opened: (answer) => answer,
-      failure: (failure) => failure
-    }
+const formsOf = (values: ReadonlyArray<string>): SecretForms => {
   const traces = values.flatMap(tracesOf)
-  const suspicious = (bytes: Buffer) => traces.some((trace) => bytes.includes(trace, 0, "latin1"))
-  let made: ReturnType<typeof makeScrubber> | undefined
+  let made: Scrubber | undefined
   const scrubber = () => (made ??= makeScrubber(values.flatMap(spellings)))
   const suspect = (said: string) => traces.some((trace) => said.includes(trace))
-  const text = (said: string) => (suspect(said) ? scrubber().scrubText(said) : said)
+  return {
+    traces,
+    suspicious: (bytes) => traces.some((trace) => bytes.includes(trace, 0, "latin1")),
+    scrubber,
+    suspect,
+    text: (said) => (suspect(said) ? scrubber().scrubText(said) : said)
+  }
+}
 
-  const forms: SecretForms = { suspicious, scrubber, suspect, text }
+export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilter => {
+  const values = secrets.map((secret) => Redacted.value(secret)).filter((value) => value.length >= minSecretLength)
+  const short = values.filter((value) => value.length < minRemovedLength)
+  const forms = formsOf(values.filter((value) => value.length >= minRemovedLength))
+  const all = () => formsOf(values)
+  const { text, traces } = forms
 
   return {
+    shortSecrets: (answer) => {
+      const said = [answer.url, ...answer.headers.flat()].join("\n")
+      const bytes = Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.byteLength)
+      return short.flatMap((value) => {
+        const { suspect, suspicious } = formsOf([value])
+        return suspicious(bytes) || suspect(said) ? [Redacted.make(value)] : []
+      })
+    },
     opened: (answer) => ({
       ...answer,
       url: text(answer.url),
@@ -113,14 +130,16 @@ export const echoFilter = (secrets: ReadonlyArray<Redacted.Redacted>): EchoFilte
       return same ? answer : { ...answer, url, headers, body }
     },
     refusal: ({ body, url }) =>
-      countTraces(traces, body) > mostTraces ? new EgressUnreachable({ url: text(url), reason: tooOften }) : undefined,
+      countTraces(traces, body) > mostTraces
+        ? new EgressUnreachable({ url: all().text(url), reason: tooOften })
+        : undefined,
     failure: (failure) => {
-      const url = text(failure.url)
+      const url = all().text(failure.url)
       switch (failure._tag) {
         case "EgressBlocked":
-          return new EgressBlocked({ url, reason: text(failure.reason) })
+          return new EgressBlocked({ url, reason: all().text(failure.reason) })
         case "EgressUnreachable":
-          return new EgressUnreachable({ url, reason: text(failure.reason) })
+          return new EgressUnreachable({ url, reason: all().text(failure.reason) })
         default:
           return failure
       }
@@ -146,8 +165,8 @@ const countTraces = (traces: ReadonlyArray<string>, { buffer, byteLength, byteOf
 
 const split = (text: string, at: number) => ({ safe: text.slice(0, at), pending: text.slice(at) })
 
-/** Shorter secrets are not filtered, as everywhere: they occur by chance. */
-const minSecretLength = 4
+/** Shorter secrets stay in a response: a search for them would change data in which they occur by chance. */
+const minRemovedLength = 12
 
 /** Headers that a change of the body makes wrong. */
 const bodyHeaders: ReadonlySet<string> = new Set(["content-length", "content-md5", "digest", "etag"])
@@ -164,16 +183,22 @@ const traceBytes = 12
 const tracesOf = (value: string): ReadonlyArray<string> => {
   const runs = (value.match(/[A-Za-z0-9_.-]+/g) ?? []).toSorted((a, b) => b.length - a.length)
   const [longest = ""] = runs
-  const start = Buffer.from(value, "utf8").subarray(0, traceBytes)
-  const encoded = [0, 1, 2].flatMap((offset) => {
+  const coded = (["utf8", "latin1"] as const).flatMap((charset) => {
+    const start = Buffer.from(value, charset).subarray(0, traceBytes)
+    const hex = start.toString("hex")
+    return [...base64Traces(start), hex, hex.toUpperCase()]
+  })
+  // A secret without such a part has the empty trace, which every text contains: then all forms are searched.
+  return [...new Set([longest, ...coded])]
+}
+
+/** What of the bytes' base64 every longer text has, at each of the three offsets. */
+const base64Traces = (start: Buffer): ReadonlyArray<string> =>
+  [0, 1, 2].flatMap((offset) => {
     const whole = Buffer.concat([Buffer.alloc(offset), start]).toString("base64url")
     const inner = whole.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + start.length) * 8) / 6))
     return [inner, inner.replaceAll("-", "+").replaceAll("_", "/")]
   })
-  const hex = start.toString("hex")
-  // A secret without such a part has the empty trace, which every text contains: then all forms are searched.
-  return [...new Set([longest, ...encoded, hex, hex.toUpperCase()])]
-}
 
 // --- Spellings ---
 

@@ -11,6 +11,7 @@ import {
   EgressNoMemory,
   EgressTooLarge,
   EgressUnreachable,
+  isRedirect,
   type OpenRequest,
   type OpenResponse
 } from "../../actors/ports/Egress.js"
@@ -30,20 +31,12 @@ import {
 import { ConnectionPlaces } from "./ConnectionPlaces.js"
 import { busyFailure, NoConnection, OutOfTime, withPlace } from "./ConnectionWait.js"
 import { type ExchangeResponse, BodyTooLarge, exchange, NoMemory } from "./Exchange.js"
+import { skippingContinue } from "./InterimAnswers.js"
 import { makeMailEgress } from "./MailEgress.js"
 import { type OpenExchange, openExchange } from "./OpenExchange.js"
 import { networkReasonOf } from "./NetworkReason.js"
 import { make as makeNetworks } from "./OperatorNetworks.js"
-import {
-  type Hop,
-  isRedirect,
-  isUpload,
-  readHeaders,
-  readMethod,
-  readUrl,
-  redirectHop,
-  tellable
-} from "./RequestForm.js"
+import { type Hop, isUpload, readHeaders, readMethod, readUrl, redirectHop, tellable } from "./RequestForm.js"
 import { Stopwatch } from "./Stopwatch.js"
 import { parseUrl } from "../../domain/Url.js"
 
@@ -69,7 +62,7 @@ const connectOptions = ({ allow, ca, resolve = systemResolve }: EgressOptions): 
 
 const makeAgent = (connect: Connector): Agent =>
   new Agent({
-    connect,
+    connect: skippingContinue(connect),
     pipelining: 1,
     keepAliveTimeout: 4_000,
     keepAliveMaxTimeout: 30_000,

@@ -71,6 +71,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   private encodings: ReadonlyArray<Encoding> = []
   private inflater: Inflater | undefined
   private inflaterIsFull = false
+  private isBodiless = false
   private body = new GatheredBytes()
   private memory: BodyMemory | undefined
   private discarded = 0
@@ -110,7 +111,8 @@ class Receiver implements Dispatcher.DispatchHandler {
     if (this.headers.length > egress.responseHeaders)
       return this.finish(new Error(`the answer has more than ${egress.responseHeaders} headers`))
     this.discarding = this.options.discards(status)
-    if (this.discarding || this.method === "HEAD" || status === 204 || status === 304) return
+    this.isBodiless = hasNoBody(this.method, status)
+    if (this.discarding || this.isBodiless) return
     this.encodings = encodingsOf(this.headers)
     const announced = this.headers.find(([name]) => name === "content-length")?.[1]
     const length = Number(announced ?? Number.NaN)
@@ -160,7 +162,9 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.finish(error)
+    // undici waits for the bytes that the headers announce, and closes the connection; the answer is complete without.
+    if (this.isBodiless || this.discarding) this.complete()
+    else this.finish(error)
   }
 
   /** Reads on, unless the body waits for memory, for its turn, or for what inflates it. */
@@ -190,6 +194,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.finish({ status: this.status, headers, body: this.body.whole() })
   }
 }
+
+/** Whether the answer ends with its headers, whatever length they announce (RFC 9112, section 6.3). */
+export const hasNoBody = (method: string, status: number): boolean =>
+  method === "HEAD" || status === 204 || status === 304
 
 export const headerPairs = (
   raw: Dispatcher.DispatchController["rawHeaders"]

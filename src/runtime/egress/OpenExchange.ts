@@ -4,7 +4,7 @@
  */
 import { pipeline, Readable } from "node:stream"
 import type { Dispatcher } from "undici"
-import { BodyTooLarge, dispatchOptions, headerPairs } from "./Exchange.js"
+import { BodyTooLarge, dispatchOptions, hasNoBody, headerPairs } from "./Exchange.js"
 import { decoders, encodingsOf, type Encoding } from "./Inflate.js"
 import { ReadingTurns } from "./ReadingTurns.js"
 import type { Hop } from "./RequestForm.js"
@@ -55,6 +55,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   private patience: NodeJS.Timeout | undefined
   private readonly source: Readable
   private isFull = false
+  private isBodiless = false
   private readonly turns: ReadingTurns
   private begin: (first: Uint8Array) => void = () => undefined
   private readonly beginning = new Promise<Uint8Array>((resolve) => {
@@ -108,10 +109,10 @@ class Receiver implements Dispatcher.DispatchHandler {
     const headers = headerPairs(controller.rawHeaders)
     if (headers.length > egress.responseHeaders)
       return this.giveUp(new Error(`the answer has more than ${egress.responseHeaders} headers`))
-    const bodiless = this.method === "HEAD" || status === 204 || status === 304
-    const encodings = bodiless ? [] : encodingsOf(headers)
+    this.isBodiless = hasNoBody(this.method, status)
+    const encodings = this.isBodiless ? [] : encodingsOf(headers)
     const announced = headers.find(([name]) => name === "content-length")?.[1]
-    if (!bodiless && encodings.length === 0 && Number(announced) > this.options.maxBytes)
+    if (!this.isBodiless && encodings.length === 0 && Number(announced) > this.options.maxBytes)
       return this.giveUp(new BodyTooLarge(`more than ${this.options.maxBytes} bytes`))
     this.isDone = true
     this.patience = setTimeout(
@@ -148,6 +149,8 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    // undici waits for the bytes that the headers announce, and closes the connection; the answer is complete without.
+    if (this.isBodiless) return this.onResponseEnd()
     this.complete = true
     if (this.isDone) this.source.destroy(error)
     else this.giveUp(error)

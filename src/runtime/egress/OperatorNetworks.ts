@@ -1,15 +1,15 @@
 /** The port `OperatorNetworks`, with the operator's list of allowed networks and the system's resolver. */
 import { Duration, Effect, Layer } from "effect"
-import { isIP } from "node:net"
 import { OperatorNetworks } from "../../actors/ports/OperatorNetworks.js"
 import { type AllowList, isAllowed } from "./Address.js"
+import { isAddress } from "../process/IpAddress.js"
 import { type Resolve, systemResolve } from "./Connect.js"
 
 const patience = Duration.seconds(5)
 
 export const make = (allow: AllowList, resolve: Resolve = systemResolve): OperatorNetworks["Type"] => {
   const addressesOf = (host: string): Effect.Effect<ReadonlyArray<string>> =>
-    isIP(host) === 0
+    !isAddress(host)
       ? Effect.tryPromise(() => resolve(host)).pipe(
           Effect.timeout(patience),
           Effect.orElseSucceed(() => [])

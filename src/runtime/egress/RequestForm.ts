@@ -1,7 +1,7 @@
 /** Validates the URL, method and headers of a request before it is sent, and derives the request of a redirect. */
-import { isIP } from "node:net"
 import type { Upload } from "../../actors/ports/Egress.js"
 import { type AllowList, whyBlocked } from "./Address.js"
+import { isAddress } from "../process/IpAddress.js"
 import { parseUrl } from "../../domain/Url.js"
 
 /** One request to send. `headers` alternates names and values, as undici takes them. */
@@ -24,7 +24,7 @@ export const readUrl = (text: string, allow: AllowList): URL | string => {
     return `has the scheme ${url.protocol} (only http: and https: go out)`
   if (url.username !== "" || url.password !== "") return "carries credentials: send them in a header"
   const host = url.hostname.replace(/^\[|\]$/g, "")
-  if (isIP(host) !== 0) {
+  if (isAddress(host)) {
     const reason = whyBlocked(host, Number(url.port) || (url.protocol === "https:" ? 443 : 80), allow)
     if (reason !== undefined) return `leads to ${host}, which ${reason}`
   }
@@ -82,9 +82,6 @@ export const readHeaders = (headers: ReadonlyArray<readonly [string, string]>): 
 }
 
 // --- Redirects ---
-
-const redirectStatus: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-export const isRedirect = (status: number): boolean => redirectStatus.has(status)
 
 /**
  * Headers that are sent after a redirect to another origin. All others are dropped, since a header of any

@@ -15,14 +15,15 @@ import {
 } from "../../actors/ports/connection/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
 import { valueAt } from "../../domain/expression/Path.js"
-import { answerJson, mediaType, answerText } from "../../domain/connector/request/ProviderAnswer.js"
-import { isObject, type JsonObject } from "../../domain/Json.js"
+import { answerJson, answerText } from "../../domain/connector/request/ProviderAnswer.js"
+import { isList, isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/access/Redaction.js"
 
 /** The largest response, in bytes. */
 const answerBytes = 256 * 1024
 const messageLength = 300
 const codeLength = 100
+const mostCodes = 20
 
 type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
 
@@ -59,7 +60,7 @@ export const make = Effect.gen(function* () {
     const answer = answerOf(response)
     const scrub = makeScrubber([...secretsOf(asked.client), ...secretsIn(asked.grant), ...issuedIn(answer)]).scrubText
     const accessToken = textMember(answer, "access_token")
-    if (accessToken === undefined || textMember(answer, "error") !== undefined || response.status >= 300)
+    if (accessToken === undefined || isErrorAnswer(answer) || response.status >= 300)
       return yield* refused(response, answer, scrub)
     return tokensOf(asked, accessToken, answer)
   })
@@ -160,15 +161,14 @@ const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
 
 // --- The answer ---
 
-/** The body as an object, from JSON or a form; empty if it is neither. */
+/** The body as an object, from JSON or a form, whatever type it is given; empty if it is neither. */
 const answerOf = (response: EgressResponse): JsonObject => {
   const json = answerJson(response)
   if (isObject(json)) return json
-  const type = mediaType(response)
-  return json === undefined && (type.includes("form") || type === "text/plain")
-    ? Object.fromEntries(new URLSearchParams(answerText(response)))
-    : {}
+  const text = json === undefined ? answerText(response) : ""
+  return formStart.test(text) ? Object.fromEntries(new URLSearchParams(text)) : {}
 }
+const formStart = /^[\w.%+[\]-]+=/
 
 const textMember = (answer: JsonObject, name: string): string | undefined => {
   const value = Object.hasOwn(answer, name) ? answer[name] : undefined
@@ -196,15 +196,34 @@ const tokensOf = (asked: TokenRequest, accessToken: string, answer: JsonObject):
   }
 }
 
+/** Whether the answer has an error: as text, or as an object or a list with its parts. */
+const isErrorAnswer = (answer: JsonObject): boolean =>
+  textMember(answer, "error") !== undefined || nestedErrors(answer).length > 0
+
+const nestedErrors = (answer: JsonObject): ReadonlyArray<JsonObject> =>
+  ["error", "errors"].flatMap((name) => {
+    const value = Object.hasOwn(answer, name) ? answer[name] : undefined
+    return (isList(value) ? value : [value]).filter(isObject)
+  })
+
+const codeMembers = ["error", "code", "type", "status"] as const
+
+/** The error codes of an answer: of its own members, and of those of a nested error. */
+const errorCodes = (answer: JsonObject): ReadonlyArray<string> =>
+  [answer, ...nestedErrors(answer)].flatMap((part) => codeMembers.flatMap((name) => textMember(part, name) ?? []))
+
 const refused = (response: EgressResponse, answer: JsonObject, scrub: (text: string) => string) => {
-  const code = textMember(answer, "error") ?? textMember(answer, "code") ?? null
-  const said = textMember(answer, "error_description") ?? textMember(answer, "message") ?? ""
-  const reason = [code, said].filter((part) => part !== null && part !== "").join(": ")
+  const codes = errorCodes(answer)
+  const [nested] = nestedErrors(answer)
+  const [said = ""] = [answer, ...(nested === undefined ? [] : [nested])].flatMap(
+    (part) => textMember(part, "error_description") ?? textMember(part, "message") ?? []
+  )
+  const reason = [...codes.slice(0, 1), said].filter((part) => part !== "").join(": ")
   return new TokenRequestFailed({
     // An error with a success status counts as a client error.
-    status: response.status < 300 && code !== null ? 400 : response.status,
+    status: response.status < 300 && codes.length > 0 ? 400 : response.status,
     // Scrubbed before it is truncated: a truncated secret would not be recognised.
-    code: code === null ? null : scrub(code).slice(0, codeLength),
+    codes: codes.slice(0, mostCodes).map((code) => scrub(code).slice(0, codeLength)),
     message: scrub(
       `the token endpoint answered ${response.status}${reason === "" ? " without a token" : `: ${reason}`}`
     ).slice(0, messageLength)
@@ -220,5 +239,5 @@ const unreachable = (failure: EgressFailure): TokenRequestFailed => {
     EgressTooLarge: () => "the token endpoint's answer is too large",
     EgressBusy: () => "the token endpoint was not called: no connection was free"
   }[failure._tag]()
-  return new TokenRequestFailed({ status: null, code: null, message })
+  return new TokenRequestFailed({ status: null, codes: [], message })
 }

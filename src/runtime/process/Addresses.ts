@@ -1,39 +1,20 @@
-/** Parses and compares IP addresses and ranges, with ipaddr.js. */
+/** Compares the addresses of clients with ranges. IPv4-mapped IPv6 addresses count as IPv4. */
 import { Layer } from "effect"
-import ipaddr from "ipaddr.js"
 import { Addresses } from "../../actors/ports/organisation/Addresses.js"
+import { contains, type IpAddress, type IpNetwork, parseAddress, parseNetwork, unmapAddress } from "./IpAddress.js"
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
-
-/** Turns an IPv4-mapped IPv6 address into the IPv4 address. */
-const unmapped = (address: Address): Address =>
-  address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
-
-const parse = (text: string): Address | undefined => {
-  const bare = text.replace(/^\[|\]$/g, "")
-  return ipaddr.isValid(bare) ? unmapped(ipaddr.parse(bare)) : undefined
+const parse = (text: string): IpAddress | undefined => {
+  const address = parseAddress(text.replace(/^\[|\]$/g, ""))
+  return address === undefined ? undefined : unmapAddress(address)
 }
 
-const parseRange = (text: string): readonly [Address, number] | undefined => {
-  if (!text.includes("/")) {
-    const address = parse(text)
-    return address === undefined ? undefined : [address, address.kind() === "ipv4" ? 32 : 128]
-  }
-  try {
-    const [base, bits] = ipaddr.parseCIDR(text)
-    // `::ffff:192.0.2.0/120` is `192.0.2.0/24`: clients are compared as IPv4.
-    return base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96
-      ? [base.toIPv4Address(), bits - 96]
-      : [base, bits]
-  } catch {
-    return undefined
-  }
+const parseRange = (text: string): IpNetwork | undefined => {
+  const network = parseNetwork(text.includes("/") ? text : text.replace(/^\[|\]$/g, ""))
+  if (network === undefined) return undefined
+  const base = unmapAddress(network.base)
+  // `::ffff:192.0.2.0/120` is `192.0.2.0/24`: clients are compared as IPv4.
+  return base === network.base || network.prefix < 96 ? network : { base, prefix: network.prefix - 96 }
 }
-
-const matches = (address: Address, [base, bits]: readonly [Address, number]): boolean =>
-  address instanceof ipaddr.IPv4
-    ? base instanceof ipaddr.IPv4 && address.match(base, bits)
-    : base instanceof ipaddr.IPv6 && address.match(base, bits)
 
 /** As ipaddr.js calls them: RFC 1122, 1918, 3927, 4193, 4291, and 6598, from which pods get addresses. */
 const privateRanges: ReadonlySet<string> = new Set([
@@ -51,14 +32,14 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
   })
   const isTrusted = (text: string): boolean => {
     const address = parse(text)
-    return address !== undefined && trusted.some((range) => matches(address, range))
+    return address !== undefined && trusted.some((range) => contains(range, address))
   }
   const within = (text: string, ranges: ReadonlyArray<string>): boolean => {
     const address = parse(text)
     if (address === undefined) return false
     return ranges.some((text) => {
       const range = parseRange(text)
-      return range !== undefined && matches(address, range)
+      return range !== undefined && contains(range, address)
     })
   }
   return Addresses.of({
@@ -68,7 +49,7 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
       if (inner === undefined) return false
       return ranges.some((text) => {
         const outer = parseRange(text)
-        return outer !== undefined && outer[1] <= inner[1] && matches(inner[0], outer)
+        return outer !== undefined && outer.prefix <= inner.prefix && contains(outer, inner.base)
       })
     },
     mistake: (range) =>

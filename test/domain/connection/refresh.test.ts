@@ -39,7 +39,11 @@ describe("the margin of a refresh", () => {
 })
 
 describe("a failed refresh", () => {
-  const failure = (status: number | null, code: string | null = null) => ({ status, code, message: "" })
+  const failure = (status: number | null, code: string | null = null) => ({
+    status,
+    codes: code === null ? [] : [code],
+    message: ""
+  })
   it.each([
     [400, "invalid_grant", true],
     [401, "invalid_grant", true],
@@ -47,11 +51,28 @@ describe("a failed refresh", () => {
     [403, "access_denied", true],
     [400, "invalid_request", false],
     [401, "invalid_client", false],
+    [400, "bad_refresh_token", true],
+    [400, "BAD_REFRESH_TOKEN", true],
+    [401, "invalid_refresh_token", true],
     [500, "invalid_grant", false],
+    [404, "invalid_grant", false],
     [429, null, false],
     [503, null, false],
     [null, null, false]
-  ] as const)("%s %s: lost is %s", (status, code, lost) => assert.strictEqual(isGrantLost(failure(status, code)), lost))
+  ] as const)("%s %s: lost is %s", (status, code, lost) =>
+    assert.strictEqual(isGrantLost(failure(status, code), []), lost)
+  )
+  it("is also lost by a code that the connector names, as the provider writes it", () => {
+    for (const [status, code, lost] of [
+      [400, "invalid_code", true],
+      [404, "invalid_code", true],
+      [400, "INVALID_CODE", false],
+      [400, "invalid_client", false],
+      [503, "invalid_code", false],
+      [400, "invalid_grant", true]
+    ] as const)
+      assert.strictEqual(isGrantLost(failure(status, code), ["invalid_code"]), lost, `${status} ${code}`)
+  })
   it("cools down for 30 s, 2 min, 10 min, and then 30 min each time", () =>
     assert.deepStrictEqual(
       [1, 2, 3, 4, 5, 100].map((n) => coolDownMillis(n) / second),

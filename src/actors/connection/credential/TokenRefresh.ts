@@ -142,7 +142,8 @@ const make = Effect.gen(function* () {
     const precondition = requireNumber(held.credential?.number)
     if ("failure" in answer) {
       const { failure } = answer
-      const command = { _tag: "NoteRefreshFailure", lost: isGrantLost(failure), reason: failure.message } as const
+      const lost = isGrantLost(failure, method.refresh.lostCodes)
+      const command = { _tag: "NoteRefreshFailure", lost, reason: failure.message } as const
       return yield* owners.change(self, connection.organisationId, command, { precondition })
     }
     const { tokens } = answer
@@ -235,7 +236,7 @@ const make = Effect.gen(function* () {
 const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>
   new TokenRequestFailed({
     status: null,
-    code: null,
+    codes: [],
     message:
       refusal._tag === "ValidationFailed"
         ? refusal.message

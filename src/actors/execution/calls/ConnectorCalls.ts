@@ -13,7 +13,7 @@ import { makeActionCalls, retriesOf, withRetry } from "../../ActionCalls.js"
 import { connectorCallOptions, type ConnectorCallOptions } from "./ConnectorCallOptions.js"
 import { type ActionRef, failCall, refusalError, toCallFailure } from "./ConnectorErrors.js"
 import { makeConnectorLookup } from "./ConnectorLookup.js"
-import { failure, type HostCall, type HostRequest, refusedCall } from "./HostCall.js"
+import { failure, type HostCall, type HostRequest, noteAttempt, refusedCall } from "./HostCall.js"
 
 /** The output that the run was started with instead of a real call; `undefined` if the call is to be made. */
 const mockedOutput = (
@@ -65,8 +65,8 @@ export const makeConnectorCalls = Effect.gen(function* () {
         retries: options.retry === null ? retriesOf(action) : options.retry === "none" ? "none" : "all",
         timeoutMillis: options.timeoutMillis ?? undefined,
         earlierAttempts: notes.earlierAttempts,
-        onAttempt: ({ failure, finishedAt, startedAt }) =>
-          notes.attempts.push({ startedAt, finishedAt, error: failure === null ? null : refusalError(at, failure) })
+        onAttempt: (attempt) =>
+          noteAttempt(notes, attempt, attempt.failure === null ? null : refusalError(at, attempt.failure))
       }).pipe(
         Effect.catchAll((error) =>
           error._tag === "InvalidArguments"

@@ -4,7 +4,8 @@ import type { Json } from "../../../domain/Json.js"
 import { guest } from "../../../domain/Limits.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
 import { parseUrl } from "../../../domain/Url.js"
-import { Egress, type EgressFailure, type EgressRequest, type EgressResponse } from "../../ports/Egress.js"
+import { Egress, type EgressFailure, type EgressRequest, type EgressResponse, isRedirect } from "../../ports/Egress.js"
+import { readFetchOptions } from "./FetchOptions.js"
 import {
   failure,
   type HostCall,
@@ -58,6 +59,11 @@ const fetchFailure = (error: EgressFailure): CallFailure => {
       })
   }
 }
+
+const redirectedFailure = ({ origin, pathname }: URL): CallFailure =>
+  failure("TypeError", `fetch: ${origin}${pathname} redirects, and redirect is "error"`, "provider", {
+    code: "REDIRECTED"
+  })
 
 /** A body that is UTF-8 is passed as text: the trace stays readable and the guest need not decode it. */
 const bodyMember = (bytes: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } => {
@@ -151,30 +157,32 @@ export const makeFetchCalls = Effect.gen(function* () {
     }
     const headers = normalisedHeaders(memberOf(request, "headers"))
     if (typeof headers === "string") return refusedCall(failure("TypeError", `fetch: ${headers}`))
+    const options = readFetchOptions(request)
+    if (typeof options === "string") return refusedCall(failure("TypeError", `fetch: ${options}`))
     // Lets a receiver that supports idempotency keys recognise a repetition; reads need none.
     const needsKey = method !== "GET" && method !== "HEAD" && !headers.some(([name]) => name === "idempotency-key")
     if (needsKey) notes.idempotencyKey = key
-    const timeout = memberOf(request, "timeoutMs")
+    const given = options.cacheHeaders.filter(([name]) => !headers.some(([own]) => own === name))
+    const sent = needsKey ? [...headers, ...given, ["idempotency-key", key] as const] : [...headers, ...given]
     const outgoing: EgressRequest = {
       organisationId: spec.run.organisationId,
       method,
       url: requested.href,
       body,
-      headers: needsKey ? [...headers, ["idempotency-key", key]] : headers,
-      timeout: Duration.millis(typeof timeout === "number" && timeout > 0 ? Math.min(timeout, 120_000) : 30_000),
+      headers: sent,
+      timeout: Duration.seconds(30),
       maxBytes: guest.fetchBytes,
-      redirects: memberOf(request, "redirect") === "manual" ? 0 : 3
+      redirects: options.redirect === "follow" ? 3 : 0
     }
     return {
       _tag: "Outside",
       run: (holding, done) =>
-        egress.ask(outgoing, holding, (answer) =>
-          done(
-            "_tag" in answer
-              ? { _tag: "Failed", failure: fetchFailure(answer) }
-              : { _tag: "Succeeded", result: responseResult(requested, answer) }
-          )
-        )
+        egress.ask(outgoing, holding, (answer) => {
+          if ("_tag" in answer) done({ _tag: "Failed", failure: fetchFailure(answer) })
+          else if (options.redirect === "error" && isRedirect(answer.status))
+            done({ _tag: "Failed", failure: redirectedFailure(requested) })
+          else done({ _tag: "Succeeded", result: responseResult(requested, answer) })
+        })
     }
   }
 

@@ -2,9 +2,10 @@
  * A host call: what the workflow requested, and how the call is made safe to repeat. `Read` is journaled with its result,
  * `Write` commits together with its journal row, `Outside` is made only after everything before it is committed.
  */
-import { Data, type Effect } from "effect"
+import { Data, type Effect, Redacted } from "effect"
 import { isObject, type Json } from "../../../domain/Json.js"
 import type { CallFailure, PostponementReason, JournalEntry } from "../../../domain/run/RunJournal.js"
+import type { Attempt } from "../../ports/connection/ConnectedCalls.js"
 import type { AnswerHolding, Holding } from "../../ports/HeldBytes.js"
 import type { Fenced, JournalPlace, JournalUnavailable } from "../../ports/run/Journal.js"
 import type { SecretReference } from "../../ports/run/RunReads.js"
@@ -39,12 +40,25 @@ export interface CallNotes {
   idempotencyKey?: string
   /** The action that a call of records made, which its name does not say. */
   called?: { readonly connector: string; readonly action: string }
+  /** Short secrets that the result may contain: the run's records hide them. */
+  hidden?: ReadonlyArray<string>
   /** Answered by a mock. */
   isMocked: boolean
   /** What the trace shows instead of large arguments, and the members of the result that it shows. */
   shown?: { readonly args: ReadonlyArray<Json>; readonly result: ReadonlyArray<string> }
   /** The place in the journal of the result that it reuses. */
   reuses?: number
+}
+
+/** Notes an attempt at a connector's call, and the secrets that its answer may contain. */
+export const noteAttempt = (
+  notes: CallNotes,
+  { finishedAt, shortSecrets, startedAt }: Attempt,
+  error: CallFailure | null
+) => {
+  notes.attempts.push({ startedAt, finishedAt, error })
+  if (shortSecrets.length > 0)
+    notes.hidden = [...new Set([...(notes.hidden ?? []), ...shortSecrets.map((secret) => Redacted.value(secret))])]
 }
 
 /** The call cannot be made before `at` (Unix milliseconds); until then the run may be suspended. */

@@ -26,7 +26,7 @@ import {
 } from "../../ports/unified/UnifiedRecords.js"
 import { refusalError, toCallFailure } from "./ConnectorErrors.js"
 import { type RecordCallOptions, recordCallOptions } from "./RecordCallOptions.js"
-import { failure, type HostCall, type HostRequest, type Postponement, refusedCall } from "./HostCall.js"
+import { failure, type HostCall, type HostRequest, noteAttempt, type Postponement, refusedCall } from "./HostCall.js"
 
 const wrongCall = (message: string): CallFailure => failure("TypeError", message, "code", { code: "INVALID_ARGUMENTS" })
 
@@ -91,11 +91,7 @@ export const makeUnifiedCalls = Effect.gen(function* () {
       timeoutMillis: timeoutMillis ?? undefined,
       onAttempt: (attempt, at) => {
         notes.called = at
-        notes.attempts.push({
-          startedAt: attempt.startedAt,
-          finishedAt: attempt.finishedAt,
-          error: attempt.failure === null ? null : refusalError(at, attempt.failure)
-        })
+        noteAttempt(notes, attempt, attempt.failure === null ? null : refusalError(at, attempt.failure))
       }
     }
   }

@@ -187,6 +187,7 @@ export class CallRounds {
       p.callsOfLostGuest.delete(call.id)
       // The guest was lost and its replay has already settled this call.
       if (!p.calls.has(call.id)) continue
+      for (const secret of call.notes.hidden ?? []) yield* p.redaction.hide(secret)
       if (completion._tag === "Postponed") {
         recordPostponement(p, completion)
         if (this.hasDecision && call.name === approvalCall) this.lookAtApprovals()

@@ -69,7 +69,7 @@ export class GuestTurns {
   private feedPage(replay: Replay, results: ReadonlyArray<ReplayedResult>): void {
     const { parts, progress: p } = this.machine
     const secrets = replay.isFirst ? [...(p.spec.start.hidden ?? [])] : []
-    const events = replay.eventsOf(results, ({ text }) => secrets.push(text))
+    const events = replay.eventsOf(results, (text) => secrets.push(text))
     if ("message" in events) return this.machine.fail(events)
     const hideAll = function* (): Generator<void, void> {
       for (const secret of secrets) yield* p.redaction.hide(secret)

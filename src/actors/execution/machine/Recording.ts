@@ -40,7 +40,8 @@ export const recordResult = (p: Progress, completed: CompletedCall, json: string
       ok,
       outcome: outcomeOf(result),
       json,
-      ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } })
+      ...(secret === undefined ? {} : { secret: { secretId: secret.secretId, number: secret.number } }),
+      ...(call.notes.hidden === undefined ? {} : { hidden: call.notes.hidden })
     }
     p.record(entry)
   }

@@ -1,7 +1,6 @@
 /** The replay of a run's journal: its pages, and what of them the guest has taken. */
 import type { IndexedCall } from "../../../domain/run/RunJournal.js"
 import type { GuestEvent, GuestOutput } from "../../ports/run/Sandbox.js"
-import type { HostCallResult } from "../calls/HostCall.js"
 import { historyPages } from "../guest/HistoryPages.js"
 import type { Progress } from "../Progress.js"
 import { nonDeterminismError, secretGoneError } from "../RunErrors.js"
@@ -64,18 +63,16 @@ export class Replay {
   }
 
   /** The events of the page's results. `hide`: called with each secret among them. An error if one is gone. */
-  eventsOf(
-    results: ReadonlyArray<ReplayedResult>,
-    hide: (secret: NonNullable<HostCallResult["secret"]>) => void
-  ): ReadonlyArray<GuestEvent> | RunError {
+  eventsOf(results: ReadonlyArray<ReplayedResult>, hide: (text: string) => void): ReadonlyArray<GuestEvent> | RunError {
     this.times = results.map(({ result }) => result.at)
     const events: Array<GuestEvent> = []
     for (const [i, { result, secret }] of results.entries()) {
       const event = { t: "done", id: this.page[i]?.call ?? 0, now: result.at } as const
+      for (const text of result.hidden ?? []) hide(text)
       if (secret === undefined) events.push({ ...event, ok: result.ok, json: result.json })
       else if (secret === null) return secretGoneError
       else {
-        if (secret.secret !== undefined) hide(secret.secret)
+        if (secret.secret !== undefined) hide(secret.secret.text)
         events.push({ ...event, ok: true, v: secret.value })
       }
     }

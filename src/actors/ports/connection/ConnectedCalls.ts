@@ -2,7 +2,7 @@
  * Calls a connected system: gets a credential and a permit from the connection's actor, sends the request, reports the
  * provider's quota, and retries as the connector's rule allows.
  */
-import { type Effect, type Either, Context } from "effect"
+import { type Effect, type Either, type Redacted, Context } from "effect"
 import type { UnsignedRequest } from "../../../domain/connector/request/UnsignedRequest.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../../domain/connector/request/ProviderAnswer.js"
@@ -37,6 +37,8 @@ export interface Attempt {
   readonly startedAt: number
   readonly finishedAt: number
   readonly failure: ProviderFailure | null
+  /** Secrets that the answer may contain: what is recorded of it hides them. */
+  readonly shortSecrets: ReadonlyArray<Redacted.Redacted>
 }
 
 /** The provider's limit is reached, or no token can be had: call again at `at` (Unix milliseconds). `made`: attempts so far. */
@@ -62,7 +64,8 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
     /**
      * Sends the request until it succeeds, the retry rule ends, or the call is postponed. `read` interprets an answer. A
      * request whose credential was refused is sent again with a newer one, if there is one, regardless of the rule,
-     * because the provider did not execute it. `onAttempt` is called when an attempt has ended.
+     * because the provider did not execute it. `onAttempt` is called when an attempt has ended. A failure of a call that
+     * no run makes has no secret.
      */
     readonly send: <A>(
       call: ConnectedCall,

@@ -89,6 +89,13 @@ const hrefOf = (input) => {
   return new URL(text).href
 }
 
+/** The options that decide which answer a fetch gets. */
+const answerOptions = (init, inherited) => ({
+  redirect: init.redirect ?? inherited.redirect ?? "follow",
+  cache: init.cache ?? inherited.cache ?? "default",
+  integrity: init.integrity ?? inherited.integrity ?? ""
+})
+
 /** What a request and a fetch are made of. */
 const requestForm = (input, init) => {
   const from = input instanceof Request ? input : undefined
@@ -106,20 +113,22 @@ const requestForm = (input, init) => {
     method,
     headers,
     parts,
-    signal: init.signal ?? inherited.signal,
-    redirect: init.redirect ?? inherited.redirect ?? "follow"
+    signal: init.signal === undefined ? inherited.signal : init.signal,
+    ...answerOptions(init, inherited)
   }
 }
 
 class Request extends Body {
   constructor(input, init = {}) {
     super()
-    const { url, method, headers, parts, signal, redirect } = requestForm(input, init)
+    const { url, method, headers, parts, signal, redirect, cache, integrity } = requestForm(input, init)
     this.url = url
     this.method = method
     this.headers = headers
     this.signal = signal ?? new AbortSignal()
     this.redirect = redirect
+    this.cache = cache
+    this.integrity = integrity
     giveBody(this, parts)
   }
   clone() {

@@ -24,15 +24,17 @@ const hasContentType = (pairs) => {
 const checkSize = (size) => {
   if (size > limits.fetchBytes) throw new TypeError("fetch sends at most " + limits.fetchBytes + " bytes")
 }
-/** The request as it is handed over; "bytes" is a body that has still to be coded. */
-const written = (url, method, headers, parts, redirect) => {
+/** The request as it is handed over; "bytes" is a body that has still to be coded. The host checks the options. */
+const written = (url, method, headers, parts, { redirect, cache, integrity }) => {
   if (parts.text !== null || parts.bytes !== null) {
     if (method === "GET" || method === "HEAD") throw new TypeError("a " + method + " request has no body")
     checkSize(parts.text === null ? parts.bytes.length : parts.text.length)
     if (parts.type !== null && !hasContentType(headers)) headers.push(["content-type", parts.type])
   }
   const request = { url, method, headers, body: parts.text }
-  if (redirect !== undefined && redirect !== "follow") request.redirect = redirect
+  if (redirect !== undefined && redirect !== "follow") request.redirect = NativeString(redirect)
+  if (cache !== undefined && cache !== "default") request.cache = NativeString(cache)
+  if (integrity !== undefined && integrity !== "") request.integrity = NativeString(integrity)
   return request
 }
 const send = (request, bytes, place) => {
@@ -53,9 +55,10 @@ const aborted = (answer, signal) =>
     signal.addEventListener("abort", () => reject(signal.reason))
   })
 const fetchRequest = (request, init, place) => {
-  const { url, method, headers, parts, signal, redirect } = requestForm(request, init)
+  const form = requestForm(request, init)
+  const { parts, signal } = form
   signal?.throwIfAborted?.()
-  const answer = send(written(url, method, pairsSorted(headers), parts, redirect), parts.bytes, place)
+  const answer = send(written(form.url, form.method, pairsSorted(form.headers), parts, form), parts.bytes, place)
   return signal === undefined || signal === null ? answer : aborted(answer, signal)
 }
 const fetchUrl = (url, init, place) => {
@@ -63,7 +66,7 @@ const fetchUrl = (url, init, place) => {
   signal?.throwIfAborted?.()
   const parts = bodyOf(init.body)
   const verb = method === undefined ? "GET" : NativeString(method).toUpperCase()
-  const answer = send(written(url, verb, writtenPairs(init.headers), parts, init.redirect), parts.bytes, place)
+  const answer = send(written(url, verb, writtenPairs(init.headers), parts, init), parts.bytes, place)
   return signal === undefined || signal === null ? answer : aborted(answer, signal)
 }
 /** @param {Place} [place] the step whose calls it makes */
