@@ -295,11 +295,9 @@ export const egress = {
 /** Connections between nodes: the other nodes, those to each of them, and those in their handshake at a time. */
 export const nodePort = { peers: 64, connections: 2, handshakes: 64 } as const
 
-/** Requests of one connection without an answer; a connection with more is closed. */
-export const pipelinedRequests = 64
-
-/** Connections of clients to a node; fewer where the process may not open as many files. */
+/** Connections of clients to a node, fewer where the process may not open as many files; requests of one without an answer. */
 export const incomingConnections = 10_000
+export const pipelinedRequests = 64
 
 /** Connections in `x-svc-connections`, and bytes of `x-svc-installation-config`. */
 export const headerValues = { connections: 50, configBytes: 8 * KiB } as const

@@ -103,7 +103,7 @@ class Line {
     socket.once("end", () => socket.end())
     // Before node:http, which makes an error with its stack trace for each request that is not destroyed yet.
     socket.prependOnceListener("close", () => {
-      for (const reply of [...this.replies]) {
+      for (let reply = this.first; reply !== undefined; reply = this.first) {
         reply.request?.destroy()
         reply.end()
       }
