@@ -1,7 +1,15 @@
 /** Compares the addresses of clients with ranges. IPv4-mapped IPv6 addresses count as IPv4. */
 import { Layer } from "effect"
 import { Addresses } from "../../actors/ports/organisation/Addresses.js"
-import { contains, type IpAddress, type IpNetwork, parseAddress, parseNetwork, unmapAddress } from "./IpAddress.js"
+import {
+  contains,
+  type IpAddress,
+  type IpNetwork,
+  isPrivateAddress,
+  parseAddress,
+  parseNetwork,
+  unmapAddress
+} from "./IpAddress.js"
 
 const parse = (text: string): IpAddress | undefined => {
   const address = parseAddress(text.replace(/^\[|\]$/g, ""))
@@ -15,15 +23,6 @@ const parseRange = (text: string): IpNetwork | undefined => {
   // `::ffff:192.0.2.0/120` is `192.0.2.0/24`: clients are compared as IPv4.
   return base === network.base || network.prefix < 96 ? network : { base, prefix: network.prefix - 96 }
 }
-
-/** As ipaddr.js calls them: RFC 1122, 1918, 3927, 4193, 4291, and 6598, from which pods get addresses. */
-const privateRanges: ReadonlySet<string> = new Set([
-  "loopback",
-  "private",
-  "linkLocal",
-  "uniqueLocal",
-  "carrierGradeNat"
-])
 
 export const make = (trustedProxies: ReadonlyArray<string>) => {
   const trusted = trustedProxies.flatMap((text) => {
@@ -55,7 +54,10 @@ export const make = (trustedProxies: ReadonlyArray<string>) => {
     mistake: (range) =>
       parseRange(range) === undefined ? `"${range}" is neither an address nor a range such as 192.0.2.0/24` : undefined,
     isTrustedProxy: isTrusted,
-    isPrivate: (text) => privateRanges.has(parse(text)?.range() ?? ""),
+    isPrivate: (text) => {
+      const address = parse(text)
+      return address !== undefined && isPrivateAddress(address)
+    },
     client: (peer, forwardedFor) => {
       if (forwardedFor === undefined || trusted.length === 0) return normal(peer)
       // From the nearest hop outwards: entries beyond the first untrusted hop can be forged.

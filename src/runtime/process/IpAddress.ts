@@ -57,6 +57,18 @@ const nat64 = ipaddr.IPv6.parse("64:ff9b::")
 const sixToFour = ipaddr.IPv6.parse("2002::")
 const globalUnicast = ipaddr.IPv6.parse("2000::")
 
+/** Ranges as ipaddr.js calls them: RFC 1122, 1918, 3927, 4193, 4291, and 6598, from which pods get addresses. */
+const privateRanges: ReadonlySet<string> = new Set([
+  "loopback",
+  "private",
+  "linkLocal",
+  "uniqueLocal",
+  "carrierGradeNat"
+])
+
+/** Whether the address is of this machine, or of a network that the internet does not reach. */
+export const isPrivateAddress = (address: IpAddress): boolean => privateRanges.has(address.range())
+
 /** Why an address is not public, or `undefined` if it is. */
 export const whyNotPublic = (address: IpAddress): string | undefined => {
   const range = address.range()
