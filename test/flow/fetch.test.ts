@@ -126,7 +126,7 @@ describe("fetch", () => {
     )
   })
 
-  it("follows no redirect when the workflow says so, and fails with a code", { timeout: 30_000 }, async () => {
+  it("follows no redirect when the workflow says so, and fails with a code", async () => {
     const told = await result(`
       const told = []
       const url = "http://127.0.0.1:" + ctx.input.port
@@ -163,7 +163,7 @@ describe("fetch", () => {
     )
   })
 
-  it("asks caches on the way as the option cache says", { timeout: 30_000 }, async () => {
+  it("asks caches on the way as the option cache says", async () => {
     const past = [
       ["pragma", "no-cache"],
       ["cache-control", "no-cache"]
@@ -183,7 +183,7 @@ describe("fetch", () => {
     ])
   })
 
-  it("refuses options that it would not obey, and sends nothing", { timeout: 30_000 }, async () => {
+  it("refuses options that it would not obey, and sends nothing", async () => {
     const told = await result(`
       const told = []
       const url = "http://127.0.0.1:" + ctx.input.port
@@ -199,7 +199,7 @@ describe("fetch", () => {
     assert.deepStrictEqual(received, [])
   })
 
-  it("takes no signal from a request when the options have none", { timeout: 30_000 }, async () => {
+  it("takes no signal from a request when the options have none", async () => {
     const told = await result(`
       const request = new Request("http://127.0.0.1:" + ctx.input.port, { signal: AbortSignal.abort() })
       const told = [await fetch(request).catch((e) => e.name)]
