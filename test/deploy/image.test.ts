@@ -117,7 +117,7 @@ describe.runIf(process.platform === "linux" && canMount).sequential("the composi
       await composition.stop(),
       nodes.map((name) => [name, 0])
     )
-    // `npm run measure` measures that this takes less than the time of the file.
-    assert.isAbove(Number.parseInt(serviceOf(composition.file, "api-1").stop_grace_period ?? "", 10), 24)
+    // A node whose stop takes longer than 30 s, its default, ends with 1: the file gives more.
+    assert.isAbove(Number.parseInt(serviceOf(composition.file, "api-1").stop_grace_period ?? "", 10), 30)
   })
 })
