@@ -85,8 +85,8 @@ it("no test bounds the memory of a process", () => {
 })
 
 /**
- * The limits that a file gives tests and hooks without `scaled`, and waits of `eventually` that are no longer than its patience.
- * An hour is the limit of a long form.
+ * The limits that a file gives tests, hooks and layers without `scaled`, and waits of `eventually` that are no longer than its
+ * patience. An hour is the limit of a long form.
  */
 const limitsIn = (file: string): ReadonlyArray<string> => {
   const found: Array<string> = []
@@ -96,15 +96,18 @@ const limitsIn = (file: string): ReadonlyArray<string> => {
     const millis = Number(node.text.replaceAll("_", ""))
     if (millis >= 1_000 && millis <= most) found.push(`${file}: ${millis}`)
   }
+  const addOption = (option: ts.ObjectLiteralElementLike) => {
+    if (!ts.isPropertyAssignment(option) || option.name.getText() !== "timeout") return
+    const limit = option.initializer
+    if (ts.isNumericLiteral(limit)) add(limit, 3_000_000)
+    else if (!limit.getText().startsWith("scaled(")) found.push(`${file}: ${limit.getText()}`)
+  }
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node)) {
       const called = node.expression.getText()
-      if (/^(?:it|test|beforeAll|beforeEach|afterAll|afterEach)\b/.test(called)) {
+      if (/^(?:it|test|layer|beforeAll|beforeEach|afterAll|afterEach)\b/.test(called)) {
         if (node.arguments.length > 1) add(node.arguments.at(-1), 3_000_000)
-        for (const one of node.arguments.filter(ts.isObjectLiteralExpression))
-          for (const property of one.properties)
-            if (ts.isPropertyAssignment(property) && property.name.getText() === "timeout")
-              add(property.initializer, 3_000_000)
+        for (const one of node.arguments.filter(ts.isObjectLiteralExpression)) one.properties.forEach(addOption)
       }
       if (called === "eventually") add(node.arguments[2], 60_000)
     }

@@ -11,6 +11,7 @@ import { layer as dueTasks } from "../../src/runtime/postgres/DueTasks.js"
 import { layer as sweeps } from "../../src/runtime/postgres/connection/ConnectionSweeps.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { layer } from "../support/layer.js"
+import { scaled } from "../support/slowness.js"
 
 /** Of a node that owns these shards. */
 const node = { owned: [] as ReadonlyArray<number> }
@@ -24,7 +25,7 @@ const idOf = (n: number) => `conn_${String(n).padStart(26, "0")}`
 describe("due connections", () => {
   layer(Layer.merge(sweeps, dueTasks).pipe(Layer.provideMerge(ownership), Layer.provideMerge(database)), {
     excludeTestServices: true,
-    timeout: "60 seconds"
+    timeout: scaled(120_000)
   })((it) => {
     it.scoped("are found by the owner of their shard, beside more of others than one look reads", () =>
       Effect.gen(function* () {

@@ -8,6 +8,7 @@ import { layer as database } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
 import { claimDue, endpointOf, openRoom } from "../support/deliveries.js"
 import { layer } from "../support/layer.js"
+import { scaled } from "../support/slowness.js"
 
 const insert = (
   rows: ReadonlyArray<{ readonly id: string; readonly url: string; readonly ageMillis?: number; readonly org?: string }>
@@ -50,7 +51,7 @@ const ids = (claimed: ReadonlyArray<{ readonly id: string }>) => claimed.map(({ 
 
 layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
   excludeTestServices: true,
-  timeout: "60 seconds"
+  timeout: scaled(120_000)
 })("waiting deliveries on Postgres", (it) => {
   it.effect("are claimed once, the longest due first, two for an endpoint", () =>
     Effect.gen(function* () {

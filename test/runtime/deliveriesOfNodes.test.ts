@@ -9,6 +9,7 @@ import { claimDue, openRoom } from "../support/deliveries.js"
 import { layer } from "../support/layer.js"
 import { oneOfTwoNodes } from "../support/ownership.js"
 import { WriterSql } from "../support/Sql.js"
+import { scaled } from "../support/slowness.js"
 
 const { perOrganisation, perPartner } = outwardPlaces.deliveries
 const insert = (prefix: string, org: string, count: number, urlOf: string) =>
@@ -24,7 +25,7 @@ const delivered = { _tag: "Delivered", status: 200 } as const
 describe("deliveries of several nodes", () => {
   layer(deliveriesLayer.pipe(Layer.provideMerge(Layer.merge(database, oneOfTwoNodes))), {
     excludeTestServices: true,
-    timeout: "60 seconds"
+    timeout: scaled(120_000)
   })((it) => {
     it.effect("are never more at once than an endpoint takes, whoever claims them", () =>
       Effect.gen(function* () {

@@ -8,6 +8,7 @@ import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { layer as database } from "../support/Database.js"
 import { layer } from "../support/layer.js"
 import { oneOfTwoNodes } from "../support/ownership.js"
+import { scaled } from "../support/slowness.js"
 
 const emit = (count: number) =>
   Effect.flatMap(
@@ -31,7 +32,7 @@ const forOneEndpoint = (node: string) => (events: ReadonlyArray<PublishedEvent["
 
 layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, oneOfTwoNodes))), {
   excludeTestServices: true,
-  timeout: "60 seconds"
+  timeout: scaled(120_000)
 })("domain events", (it) => {
   it.effect("that several nodes publish at once become deliveries once", () =>
     Effect.gen(function* () {

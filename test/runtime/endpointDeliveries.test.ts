@@ -9,6 +9,7 @@ import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
 import { claimDue } from "../support/deliveries.js"
 import { layer } from "../support/layer.js"
+import { scaled } from "../support/slowness.js"
 
 const delivered: Verdict = { _tag: "Delivered", status: 200 }
 const refused: Verdict = { _tag: "Retry", after: Duration.minutes(5), status: 500, reason: "the endpoint answered 500" }
@@ -70,7 +71,7 @@ layer(
     ),
     Layer.provideMerge(database)
   ),
-  { excludeTestServices: true, timeout: "60 seconds" }
+  { excludeTestServices: true, timeout: scaled(120_000) }
 )("a delivery to an endpoint", (it) => {
   it.effect("goes to the endpoint's present URL, with its secrets, and each attempt is kept", () =>
     Effect.gen(function* () {

@@ -15,6 +15,7 @@ import { makeEngine } from "../../src/runtime/sandbox/runner/Engine.js"
 import { ProcessorTime } from "../../src/runtime/sandbox/runner/Processor.js"
 import { argsOf, type ExpectedRun, interpret, type Stub, withoutTimes } from "../support/naiveFlow.js"
 import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
+import { scaled } from "../support/slowness.js"
 
 const flows = process.env["SVC_TEST_LONG"] === "1" ? 1_000 : 100
 /** Other flows than those of CI. */
@@ -137,7 +138,7 @@ const assertEnd = (end: End, { calls, end: expected }: ExpectedRun, made: Readon
 describe("A flow", () => {
   it(
     `makes the calls of its description, in their order, and ends as it says: ${flows} random ones`,
-    { timeout: flows * 1_000 },
+    { timeout: scaled(flows * 1_000) },
     async () => {
       const seen = { calls: 0, failed: 0, continued: 0, repeated: 0, looks: 0 }
       for (let seed = firstSeed; seed < firstSeed + flows; seed++) {

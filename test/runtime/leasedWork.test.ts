@@ -7,6 +7,7 @@ import * as WorkKinds from "../../src/runtime/postgres/WorkKinds.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
 import { layer } from "../support/layer.js"
+import { scaled } from "../support/slowness.js"
 
 const { connectionsToAbandon, connectionsToDisconnect, connectionsToRenew, polls, replays, schedules } = WorkKinds
 
@@ -49,7 +50,7 @@ const pollIds = Array.from({ length: 300 }, (_, n) => ({ id: `con_a|a|${n + 1}` 
 
 layer(Layer.merge(withConnection, aloneNode).pipe(Layer.provideMerge(database)), {
   excludeTestServices: true,
-  timeout: "60 seconds"
+  timeout: scaled(120_000)
 })("leased work", (it) => {
   it.effect("of all kinds is asked for in one statement", () =>
     Effect.gen(function* () {

@@ -7,6 +7,7 @@ import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.
 import { WriterSql } from "../support/Sql.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { layer } from "../support/layer.js"
+import { scaled } from "../support/slowness.js"
 
 const org = "org_a"
 
@@ -145,7 +146,7 @@ const tenant = [
   `INSERT INTO workspaces (id, org, name, slug) VALUES ('spc_a', '${org}', 'a', 'a') ON CONFLICT DO NOTHING`
 ]
 
-layer(database, { excludeTestServices: true, timeout: "60 seconds" })("a pass of maintenance", (it) => {
+layer(database, { excludeTestServices: true, timeout: scaled(120_000) })("a pass of maintenance", (it) => {
   for (const { insert, name, names, stay } of kinds) {
     it.effect(`removes ${name}, and nothing else`, () =>
       Effect.scoped(

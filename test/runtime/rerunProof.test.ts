@@ -25,6 +25,7 @@ import {
 } from "../support/naiveFlow.js"
 import { anewFrom, ownTexts, pathsOf } from "../support/naiveReruns.js"
 import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
+import { scaled } from "../support/slowness.js"
 
 const isLong = process.env["SVC_TEST_LONG"] === "1"
 const seeds = [1, 100_001, 200_001].map((seed) => seed + Number(process.env["SVC_TEST_SEED"] ?? 0))
@@ -225,7 +226,7 @@ const checkChain = async (seed: number, note: (text: string) => void): Promise<v
 describe("A flow that is run again", () => {
   it(
     `calls what had not completed or runs anew, and keeps the rest: ${flows * inChain * seeds.length} random re-runs`,
-    { timeout: flows * 3_000 },
+    { timeout: scaled(flows * 3_000) },
     async () => {
       for (const seed of seeds) {
         for (let one = seed; one < seed + flows; one++) {

@@ -43,8 +43,8 @@ export const makeMatcher = (routes: ReadonlyArray<Route>) => {
   const table = routes
     .map((route) => ({ route, parts: route.path.split("/") }))
     .sort((a, b) => a.route.path.split(":").length - b.route.path.split(":").length)
-  /** By a path without a route, which costs the most: clients without a key may ask. */
-  const meantBy = memoize((path) => closestPath(table, path.split("/")), 1_000)
+  /** By a path without a route; empty if none is close. It costs the most, and clients without a key may ask. */
+  const meantBy = memoize((path) => closestPath(table, path.split("/")) ?? "", 1_000)
   const byNoun = new Map(Object.entries(Arr.groupBy(table, ({ parts }) => parts[prefix.length] ?? "")))
   return (method: string, path: string): RouteMatch => {
     const bare = path.replace(trailingSlashes, "")
@@ -58,7 +58,7 @@ export const makeMatcher = (routes: ReadonlyArray<Route>) => {
     }
     return methods.length > 0
       ? { _tag: "OtherMethod", methods: [...new Set(methods)] }
-      : { _tag: "Unknown", meant: meantBy(bare) }
+      : { _tag: "Unknown", meant: meantBy(bare) || undefined }
   }
 }
 

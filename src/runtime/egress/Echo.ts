@@ -1,8 +1,8 @@
 /**
  * Removes a credential from a provider's response, unless it is so short that it occurs by chance: then it is reported, so
- * that records hide it, and the response stays as it is (decisions/0071-short-credentials.md). Providers repeat requests: echo services always, others in errors. A
- * cheap search for a trace of each secret comes first; only if it finds one is the response searched for every form of
- * the secret.
+ * that records hide it, and the response stays as it is (decisions/0071-short-credentials.md). Providers repeat requests: echo
+ * services always, others in errors. A cheap search for a trace of each secret comes first; only if it finds one is the
+ * response searched for every form of the secret.
  */
 import { Redacted } from "effect"
 import {

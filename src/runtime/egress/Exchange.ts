@@ -195,7 +195,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Whether the answer ends with its headers, whatever length they announce (RFC 9112, section 6.3). */
+/** Whether the answer has no body, even if its headers announce a length (RFC 9112, section 6.3). */
 export const hasNoBody = (method: string, status: number): boolean =>
   method === "HEAD" || status === 204 || status === 304
 

@@ -161,7 +161,7 @@ const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
 
 // --- The answer ---
 
-/** The body as an object, from JSON or a form, whatever type it is given; empty if it is neither. */
+/** The body as an object. It is read as JSON or as a form, also where its content type is wrong; an empty object if it is neither. */
 const answerOf = (response: EgressResponse): JsonObject => {
   const json = answerJson(response)
   if (isObject(json)) return json

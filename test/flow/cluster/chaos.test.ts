@@ -10,9 +10,10 @@ import { makeLedger } from "../../support/chaos/Ledger.js"
 import { makeTrial } from "../../support/chaos/Trial.js"
 import { assertPromises, shortest } from "../../support/chaos/Promises.js"
 import { drawFaults, drawMoods, type Fault } from "../../support/chaos/Plan.js"
+import { scaled } from "../../support/slowness.js"
 
 describe("a cluster whose nodes, builds, clocks, Postgres and NATS come and go", () => {
-  it("keeps its promises", { timeout: 600_000 + shortest * 1_000 }, () => assertPromises({}))
+  it("keeps its promises", { timeout: scaled(600_000 + shortest * 1_000) }, () => assertPromises({}))
 })
 
 const kinds = ["kill", "stop", "freeze", "cut", "slow", "join", "clock", "partition", "broker", "postgres", "release"]
