@@ -35,6 +35,7 @@ class Work {
 }
 
 const document = Buffer.alloc(600 * KiB, "d")
+const large = Buffer.alloc(32 * KiB * KiB, "l")
 const page = Buffer.alloc(20 * KiB, "m")
 
 const publicReply = (body: Buffer): RawReply => ({ status: 200, headers: {}, body, isPublic: true })
@@ -52,6 +53,7 @@ const endless = (): StreamedBody => {
 
 const answers: { readonly [target: string]: () => Effect.Effect<RawReply> } = {
   "/document": () => Effect.succeed(publicReply(document)),
+  "/large": () => Effect.succeed({ status: 200, headers: {}, body: large }),
   "/metrics": () => Effect.delay(Effect.succeed(publicReply(page)), "1 millis"),
   "/watch": () => Effect.sync(() => ({ status: 200, headers: {}, body: endless() }))
 }
@@ -317,6 +319,38 @@ describe("requests that are pipelined", () => {
       yield* until(() => client.isClosed() || client.text().includes("400 Bad Request"))
       const statuses = [...client.text().matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
       assert.deepStrictEqual(statuses, ["200", "200", "200", "400"])
+    })
+  )
+
+  /** A client that reads only when an answer that does not fit into the buffers of sockets waits for it, and this behind it. */
+  const readingLate = (behind: string, later?: { readonly [target: string]: Effect.Effect<RawReply> }) =>
+    Effect.gen(function* () {
+      const work = new Work()
+      const { counted, port } = yield* serving(work, later)
+      const client = yield* opened(port)
+      client.socket.pause().write(get("/large"))
+      yield* until(() => work.begun === 1 && work.running === 0)
+      client.socket.write(behind)
+      yield* until(() => counted().all === 2)
+      client.socket.resume()
+      return { client, counted }
+    })
+
+  it.scopedLive("are dropped behind an answer that is read late, also if they ask for another protocol", () =>
+    Effect.gen(function* () {
+      const { client, counted } = yield* readingLate(get("/never") + kinds["upgrade"]?.(0), { "/never": Effect.never })
+      yield* until(() => counted().all === 1 && counted().running === 1)
+      client.socket.destroy()
+      yield* until(() => counted().all === 0)
+    })
+  )
+
+  it.scopedLive("are served behind an answer that is read late, also if they ask for another protocol", () =>
+    Effect.gen(function* () {
+      const { client } = yield* readingLate(get("/metrics") + kinds["upgrade"]?.(0))
+      yield* until(() => client.text().includes('"/x"'))
+      client.socket.write(get("/after"))
+      yield* until(() => client.text().includes('"/after"'))
     })
   )
 

@@ -32,7 +32,7 @@ import { inflateBody } from "./Inflate.js"
 import { rpcPath } from "../../http/rpc/RpcFront.js"
 import { answerUpgrade, type RpcSockets } from "./rpc/RpcSockets.js"
 import { endServing, stopAccepting, stopServer } from "./ServerEnd.js"
-import { asksForWebSocket, readAhead, serveAsUsual } from "./Upgrade.js"
+import { asksForWebSocket, goOnReading, readAhead, serveAsUsual } from "./Upgrade.js"
 import { EndlessReplies } from "./EndlessReplies.js"
 import { OpenReplies, type OpenReply } from "./OpenReplies.js"
 import { RequestGate } from "./RequestGate.js"
@@ -335,6 +335,7 @@ export const serve = (
     server.on("upgrade", (request, socket, first) => {
       // node:http no longer listens to it.
       socket.on("error", () => socket.destroy())
+      goOnReading(socket)
       let takeOver = (): Buffer => first
       const waits = replies.afterAnswers(socket, () => upgrade(request, socket, takeOver()))
       if (waits) takeOver = readAhead(socket, first)

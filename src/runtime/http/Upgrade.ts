@@ -45,6 +45,15 @@ export const readAhead = (socket: Duplex, first: Buffer): (() => Buffer) => {
   }
 }
 
+/**
+ * Goes on reading a socket that node:http has handed over. It stops to read a client that leaves large answers unread, and would
+ * start again when they are read; but it forgets that when it hands the socket over.
+ */
+export const goOnReading = (socket: Duplex): void => {
+  // No bytes: the stream learns that nothing is being read, and reads.
+  socket.push("")
+}
+
 /** Whether it asks for a WebSocket. */
 export const asksForWebSocket = ({ headers, method }: IncomingMessage): boolean =>
   method === "GET" && headers.upgrade?.toLowerCase() === "websocket"
