@@ -37,28 +37,6 @@ const feedTogether = (turns: ReadonlyArray<Turn>) =>
   Effect.forkAll(turns.map(({ session }) => Effect.either(session.feed([doneEvent(0, 1)]))))
 
 describe("Answers of short turns", () => {
-  it.live("are sent together", () => {
-    const { layer } = pool()
-    return Effect.gen(function* () {
-      const turns: Array<Turn> = []
-      for (let i = 0; i < 40; i++) turns.push(yield* begin(short))
-      const arrivals = new Set<number>()
-      let loopTurn = 0
-      const count = setInterval(() => loopTurn++, 0)
-      yield* Effect.async<void>((resume) => {
-        let missing = turns.length
-        for (const { session } of turns)
-          session.guest.feed([doneEvent(0, 1)], (answer) => {
-            assert.strictEqual(answer._tag, "Turn")
-            arrivals.add(loopTurn)
-            if (--missing === 0) resume(Effect.void)
-          })
-      })
-      clearInterval(count)
-      assert.isAtMost(arrivals.size, turns.length / 2)
-    }).pipe(Effect.provide(layer))
-  })
-
   it.live("do not wait until a guest behind them has computed", () => {
     const { layer } = pool()
     return Effect.gen(function* () {

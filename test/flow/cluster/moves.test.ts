@@ -157,8 +157,8 @@ describe("a provider's limit on a connection", () => {
     await cluster.whole(3)
     for (const run of runs) assert.strictEqual((await nodeOf(nodes, 0).client.ended(run, 60_000)).output, "done")
 
-    // The service counts a call when it grants it; the provider sees it a little later, never earlier.
-    const window = limit.perSeconds * 1_000 - 400
+    // The service counts a call when it grants it; the provider sees it later, never earlier, on a busy machine by a second.
+    const window = (limit.perSeconds * 1_000) / 2
     for (const path of paths) {
       const times = arrived.get(path) ?? []
       assert.isAtLeast(times.length, calls)

@@ -1,4 +1,4 @@
-/** The answer of a short turn comes long before that of a guest behind it that computes. */
+/** Answers of short turns come together, and long before that of a guest behind them that computes. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { layer as sandboxLayer } from "../../../src/runtime/sandbox/Pool.js"
@@ -22,5 +22,27 @@ it.live("the answer of a short turn does not wait until a guest behind it has co
       shares.push(oneMillis / otherMillis)
     }
     assertFigure({ of: "its part of the other's time", value: Math.min(...shares), bound: 1 / 4, unit: "times" })
+  }).pipe(Effect.provide(sandboxLayer({ runnerPath: bundleRunner(), runners: 1, spare: false })))
+)
+
+it.live("answers of short turns are sent together", () =>
+  Effect.gen(function* () {
+    const turns: Array<Turn> = []
+    for (let i = 0; i < 40; i++) turns.push(yield* begin(short))
+    /** The turns of the loop in which answers came. */
+    const arrivals = new Set<number>()
+    let loopTurn = 0
+    const count = setInterval(() => loopTurn++, 0)
+    yield* Effect.async<void>((resume) => {
+      let missing = turns.length
+      for (const { session } of turns)
+        session.guest.feed([doneEvent(0, 1)], (answer) => {
+          assert.strictEqual(answer._tag, "Turn")
+          arrivals.add(loopTurn)
+          if (--missing === 0) resume(Effect.void)
+        })
+    })
+    clearInterval(count)
+    assertFigure({ of: "arrivals for one answer", value: arrivals.size / turns.length, bound: 1 / 2, unit: "times" })
   }).pipe(Effect.provide(sandboxLayer({ runnerPath: bundleRunner(), runners: 1, spare: false })))
 )
