@@ -12,13 +12,13 @@ import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { countRuns, drained, everyItem } from "../support/webhooks.js"
+import { isLong } from "../support/longForm.js"
 
 interface Hook {
   readonly url: string
   readonly secret: string
 }
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** After the first page, an inner one and the last; at the first event, among them, and after the last one's commit. */
 const pollPoints = isLong
   ? ["beforeCall:1", "called:1", "called:3", "parsed:1", "parsed:4", "committed:1", "committed:3", "committed:last"]

@@ -51,6 +51,7 @@ import { answered, attackedWorld, code, refusedWith } from "../support/attacks.j
 import { holdBodies, leaveUnread, sendFlood } from "../support/flood.js"
 import { type HostileProvider, startHostileProvider } from "../support/hostileProvider.js"
 import { makeMemoryGroup } from "../support/memoryGroup.js"
+import { isLong } from "../support/longForm.js"
 
 let provider: HostileProvider
 beforeAll(async () => {
@@ -96,7 +97,7 @@ describe("a provider", () => {
     // The ledger bounds the bytes; texts and copies of them take more.
     { most: 400 }
   )
-  const chunked = (process.env["SVC_TEST_LONG"] === "1" ? 64 : 16) * KiB
+  const chunked = (isLong ? 64 : 16) * KiB
   vector(
     `answers 64 requests at once with ${chunked / KiB} KiB each, in chunks of one byte`,
     fetchMany(`/chunks?bytes=${chunked}`),

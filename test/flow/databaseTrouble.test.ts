@@ -11,8 +11,8 @@ import { postgresPid } from "../support/Service.js"
 import { promised } from "../support/promises.js"
 import { countRuns, drained, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const sessionEnds = isLong ? 50 : 10
 const senders = 8
 /** Words that only an error of the database, or of the way to it, contains. */

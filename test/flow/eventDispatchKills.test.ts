@@ -10,8 +10,8 @@ import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { countRuns, drained, everyItem, makeWebhook, type WebhookTrigger } from "../support/webhooks.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const lanePoints = isLong
   ? ["called:9", "terminal:6", "claimed:7", "beforeAppend:9", "committed:4", "appended:11", "beforeCall:8"]
   : ["called:9", "terminal:6"]

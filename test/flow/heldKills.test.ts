@@ -10,8 +10,8 @@ import { counted, promised } from "../support/promises.js"
 import { definition } from "../support/calls.js"
 import { countRuns, drained, everyItem, makeWebhook, sendWebhook, type WebhookTrigger } from "../support/webhooks.js"
 import { worldOf } from "../support/World.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const quota = isLong ? 1_000 : 100
 const arrivals = isLong ? 20_000 : 300
 const senders = 16

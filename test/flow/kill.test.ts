@@ -7,12 +7,12 @@ import { promised } from "../support/promises.js"
 import { proofs } from "../support/proofs.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
+import { isLong } from "../support/longForm.js"
 
 // `npm run test:kill` runs the long form.
-const long = process.env["SVC_TEST_LONG"] === "1"
 /** At least; further ones are started until every kill has happened. */
-const runs = long ? 10_000 : 250
-const kills = long ? 50 : 8
+const runs = isLong ? 10_000 : 250
+const kills = isLong ? 50 : 8
 const points = [
   "parsed",
   "committed",
@@ -269,7 +269,7 @@ describe("A run that was accepted", () => {
       await approving
       await restart(undefined)
     },
-    long ? 3_600_000 : 300_000
+    isLong ? 3_600_000 : 300_000
   )
 
   it("keeps its open approval over a kill, and goes on by a decision after which the process is killed", async () => {

@@ -10,13 +10,13 @@ import { eventually } from "../support/eventually.js"
 import { proofs } from "../support/proofs.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../support/Service.js"
 import { scaled } from "../support/slowness.js"
+import { isLong } from "../support/longForm.js"
 
 const mebibyte = 1024 * 1024
 /** `npm run test:neighbours` runs the long form. */
-const long = process.env["SVC_TEST_LONG"] === "1"
-const runs = long ? 8 : 4
+const runs = isLong ? 8 : 2
 /** Calls of one run before it waits; each answer has almost 4 MiB. */
-const calls = long ? 60 : 20
+const calls = isLong ? 60 : 10
 const answerBytes = 4 * mebibyte - 1024
 
 describe("Runs with large journals", () => {
@@ -120,7 +120,7 @@ describe("Runs with large journals", () => {
   it("are left by a stop within its grace, and go on after it", { timeout: scaled(300_000) }, async () => {
     const opened: Array<() => void> = []
     gate = opened
-    const mostCalls = Math.ceil((105 * mebibyte) / answerBytes)
+    const mostCalls = isLong ? Math.ceil((105 * mebibyte) / answerBytes) : calls
     const open = await client.workflow(
       "open",
       "standard",

@@ -19,8 +19,8 @@ import {
   sendWebhook,
   type WebhookTrigger
 } from "../support/webhooks.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const kills = isLong ? 14 : 4
 const awayMillis = isLong ? 60_000 : 10_000
 

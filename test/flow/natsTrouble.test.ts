@@ -14,8 +14,8 @@ import { startNatsProxy } from "../support/natsProxy.js"
 import { startNats } from "../support/natsServer.js"
 import { empty, enqueue, noneUnderWay, org } from "../support/startQueue.js"
 import { layer as withLayer } from "../support/layer.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] !== undefined
 const kills = isLong ? 14 : 4
 const awayMillis = isLong ? 60_000 : 3_000
 const perKill = isLong ? 600 : 300

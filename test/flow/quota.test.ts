@@ -13,9 +13,10 @@ import { countWorkspaces } from "../../src/runtime/workspace/WorkspaceStorage.js
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
 import { scaled } from "../support/slowness.js"
+import { isLong } from "../support/longForm.js"
 
 /** The long form is that of the specification. */
-const arrivals = process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 2_200
+const arrivals = isLong ? 20_000 : 2_200
 
 let svc: Running
 beforeAll(async () => {

@@ -8,8 +8,8 @@ import { eventually } from "../support/eventually.js"
 import { announce } from "../support/LogExpectations.js"
 import { promised } from "../support/promises.js"
 import { makeTickSchedules } from "../support/tickSchedules.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** Their ticks are spread over the minute; each has missed a few, which it catches up. */
 const schedules = isLong ? 3_000 : 240
 const missed = 3

@@ -13,6 +13,7 @@ import { Comparison } from "../../src/domain/expression/Condition.js"
 import { compilePattern } from "../../src/domain/expression/Pattern.js"
 import { ProcessorTime } from "../../src/runtime/sandbox/runner/Processor.js"
 import { makeEngine } from "../../src/runtime/sandbox/runner/Engine.js"
+import { isLong } from "../support/longForm.js"
 
 const wasm = Uint8Array.from(
   readFileSync(createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm"))
@@ -238,7 +239,7 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<Call> } = {
   transform: fc.tuple(json, transforms, scope).map((args) => `["transform",[${args.join(",")}]]`),
   meets: fc.tuple(conditionOf(2), scope).map((args) => `["meets",[${args.join(",")}]]`)
 }
-const rounds = process.env["SVC_TEST_LONG"] === "1" ? 25_000 : 2_500
+const rounds = isLong ? 25_000 : 2_500
 const batch = 250
 
 describe("the library of flows in a guest", () => {

@@ -16,8 +16,9 @@ import { ProcessorTime } from "../../src/runtime/sandbox/runner/Processor.js"
 import { argsOf, type ExpectedRun, interpret, type Stub, withoutTimes } from "../support/naiveFlow.js"
 import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
 import { scaled } from "../support/slowness.js"
+import { isLong } from "../support/longForm.js"
 
-const flows = process.env["SVC_TEST_LONG"] === "1" ? 1_000 : 100
+const flows = isLong ? 1_000 : 100
 /** Other flows than those of CI. */
 const firstSeed = Number(process.env["SVC_TEST_SEED"] ?? 0)
 

@@ -26,8 +26,8 @@ import {
 import { anewFrom, ownTexts, pathsOf } from "../support/naiveReruns.js"
 import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
 import { scaled } from "../support/slowness.js"
+import { isLong } from "../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const seeds = [1, 100_001, 200_001].map((seed) => seed + Number(process.env["SVC_TEST_SEED"] ?? 0))
 const flows = isLong ? 1_000 : 20
 /** The re-runs of each flow: each of the one before. */

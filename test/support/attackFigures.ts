@@ -5,16 +5,17 @@
 import { type AttackFigures, judgeAttacks } from "./attacks.js"
 import { assertFigure } from "./figures.js"
 import { assertWithin, paced } from "./pace.js"
+import { isLong } from "./longForm.js"
 
-const long = process.env["SVC_TEST_LONG"] === "1"
 /** The defects that the short form prevents took seconds to minutes. */
-const mostDelay = long ? 250 : 1_500
-const mostMebibytes = long ? 128 : 400
+const mostDelay = isLong ? 250 : 1_500
+const mostMebibytes = isLong ? 128 : 400
 
 const judge = ({ leastRuns, mebibytes, most = mostMebibytes, probe, quiet }: AttackFigures) => {
   assertWithin(probe.worst, mostDelay, "the slowest answer of /healthz")
   assertFigure({ of: "memory", value: mebibytes, bound: most, unit: "MB" })
-  if (long) assertFigure({ of: "p99 of neighbours", value: probe.p99, bound: Math.max(3 * quiet.p99, 100), unit: "ms" })
+  if (isLong)
+    assertFigure({ of: "p99 of neighbours", value: probe.p99, bound: Math.max(3 * quiet.p99, 100), unit: "ms" })
   // A bound from below: how many times too few.
   const few = leastRuns / Math.max(probe.runs, 0.1)
   assertFigure({ of: "runs of neighbours too few", value: few, bound: 1.001 * paced(1), unit: "times" })

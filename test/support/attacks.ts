@@ -19,12 +19,12 @@ import {
 } from "./neighbours.js"
 import type { MemoryGroup } from "./memoryGroup.js"
 import { worldOf } from "./World.js"
+import { isLong } from "./longForm.js"
 
-const long = process.env["SVC_TEST_LONG"] === "1"
 /** The neighbour's runs that the long form measures beside each attack, which it repeats: fewer make no percentile. */
-const measured = long ? 200 : 0
+const measured = isLong ? 200 : 0
 /** Without a pause the neighbours would compute most of what the tests do. */
-const neighbourPause = long ? 5 : 40
+const neighbourPause = isLong ? 5 : 40
 
 /** What an attack was beside its outcome. */
 export interface AttackFigures {
@@ -129,7 +129,7 @@ export const attackedWorld = (env: Readonly<Record<string, string>>, origin?: ()
     poll = await startPoll(querier)
     await run(querier, querying)
     if (judge !== undefined)
-      quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, long ? 6_000 : 3_000)))).probe
+      quiet = (await probed(() => new Promise((resolve) => setTimeout(resolve, isLong ? 6_000 : 3_000)))).probe
   })
   afterAll(async () => {
     await thread.stop()

@@ -5,6 +5,7 @@ import { RE2JS } from "re2js"
 import { compilePattern } from "../../../src/domain/expression/Pattern.js"
 import { patternExtent } from "../../../src/domain/expression/PatternExtent.js"
 import { loadPattern } from "../../../src/domain/expression/PatternProgram.js"
+import { isLong } from "../../support/longForm.js"
 
 const oracle = (pattern: string, text: string): boolean =>
   RE2JS.compile(RE2JS.translateRegExp(pattern)).matcher(text).find()
@@ -59,7 +60,7 @@ describe("a pattern", () => {
       FastCheck.property(wholePattern, text, (one, found) => {
         assert.strictEqual(matches(one, found), oracle(one, found), JSON.stringify([one, found]))
       }),
-      { numRuns: process.env["SVC_TEST_LONG"] === "1" ? 20_000 : 10_000 }
+      { numRuns: isLong ? 20_000 : 10_000 }
     )
   })
 

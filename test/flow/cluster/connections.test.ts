@@ -2,8 +2,8 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../../support/oauthProvider.js"
+import { isLong } from "../../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const callers = isLong ? 1_000 : 240
 const slowMillis = isLong ? 15_000 : 3_000
 

@@ -11,6 +11,7 @@ import { type Provider, startProvider } from "../../support/provider.js"
 import { type PathProxy, startPathProxy, throughProxy } from "../../support/pathProxy.js"
 import { promptConnectEnv } from "../../support/connectTimeout.js"
 import { scaled } from "../../support/slowness.js"
+import { isLong } from "../../support/longForm.js"
 
 /** How long a node counts on its seat. */
 const heldMillis = 3_000
@@ -76,7 +77,7 @@ const runsOf = async (process: string): Promise<ReadonlySet<string>> => {
 }
 
 /** Whether what was sent before arrives after all; a reset, which tells the node more, in the long form. */
-const endings = process.env["SVC_TEST_LONG"] === "1" ? (["resumed", "dead"] as const) : (["resumed"] as const)
+const endings = isLong ? (["resumed", "dead"] as const) : (["resumed"] as const)
 
 describe.each(endings)("a node that is cut off from Postgres, with old connections %s after", (before) => {
   it(

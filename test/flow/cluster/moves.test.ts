@@ -11,6 +11,7 @@ import { lockClasses } from "../../../src/runtime/postgres/database/NodeRow.js"
 import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { scaled } from "../../support/slowness.js"
+import { isLong } from "../../support/longForm.js"
 
 const limit = { requests: 4, perSeconds: 3 }
 const holdMillis = 150
@@ -171,7 +172,7 @@ describe("a provider's limit on a connection", () => {
 })
 
 describe("nodes that join and leave one after the other", () => {
-  const rounds = process.env["SVC_TEST_LONG"] === "1" ? 10 : 2
+  const rounds = isLong ? 10 : 2
 
   it("get shards once they are ready, also where another one leaves in the same moment", async () => {
     const early = new Set<number>()

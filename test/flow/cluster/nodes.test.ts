@@ -13,8 +13,7 @@ import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { type Provider, startProvider } from "../../support/provider.js"
 import { scaled } from "../../support/slowness.js"
-
-const isLong = process.env["SVC_TEST_LONG"] === "1"
+import { isLong } from "../../support/longForm.js"
 
 let cluster: TestCluster
 let provider: Provider

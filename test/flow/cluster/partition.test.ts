@@ -14,8 +14,8 @@ import { type Provider, startProvider } from "../../support/provider.js"
 import { makeWebhook } from "../../support/webhooks.js"
 import { promptConnectEnv } from "../../support/connectTimeout.js"
 import { scaled } from "../../support/slowness.js"
+import { isLong } from "../../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** How many requests of each kind each node gets: their shards are of all nodes. */
 const each = 2
 

@@ -19,8 +19,8 @@ import { startProvider } from "../../support/upgrade/Provider.js"
 import { startWatching } from "../../support/upgrade/Watching.js"
 import { assertOneRun, countRuns, drained, makeWebhook } from "../../support/webhooks.js"
 import { scaled } from "../../support/slowness.js"
+import { isLong } from "../../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 /** How long the load goes on before the upgrade and between its steps, in milliseconds. */
 const calmMillis = isLong ? 20_000 : 1_000
 /** How long the load goes on before it counts: V8 compiles what runs often. */

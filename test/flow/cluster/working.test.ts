@@ -10,6 +10,7 @@ import { beginRun, type ClusterNode, makeCluster, nodeOf, type TestCluster } fro
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { scaled } from "../../support/slowness.js"
+import { isLong } from "../../support/longForm.js"
 
 /** How long to wait for what comes much sooner on a machine at rest. */
 const patience = 60_000
@@ -57,7 +58,6 @@ const isWorking = async ({ url }: ClusterNode) =>
   /^svc_shards_working (\d)$/m.exec(await (await fetch(`${url}/metrics`)).text())?.[1]
 
 /** A node that hangs ends after 30 s more: in the long form. */
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const hangs = isLong ? (["asked", "claimed"] as const) : (["asked"] as const)
 
 describe("a node whose shards do nothing", () => {

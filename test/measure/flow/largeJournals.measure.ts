@@ -8,13 +8,13 @@ import { eventually } from "../../support/eventually.js"
 import { assertBytes } from "../../support/figures.js"
 import { assertWithin } from "../../support/pace.js"
 import { makeDataDirectory, prepareData, type Service, startService } from "../../support/Service.js"
+import { isLong } from "../../support/longForm.js"
 
 const mebibyte = 1024 * 1024
 /** `npm run test:neighbours` runs the long form. */
-const long = process.env["SVC_TEST_LONG"] === "1"
-const runs = long ? 8 : 4
+const runs = isLong ? 8 : 4
 /** Calls of one run before it waits; each answer has almost 4 MiB. */
-const calls = long ? 60 : 20
+const calls = isLong ? 60 : 20
 const answerBytes = 4 * mebibyte - 1024
 /** What a stop may take by default. */
 const graceMillis = 30_000

@@ -12,8 +12,8 @@ import { connect } from "../../../src/runtime/postgres/database/Pools.js"
 import { copyDatabase, type Database, dropDatabase } from "../../support/Database.js"
 import { touchedTables } from "../../support/migrationForms.js"
 import { assertWithin } from "../../support/pace.js"
+import { isLong } from "../../support/longForm.js"
 
-const isLong = process.env["SVC_TEST_LONG"] === "1"
 const rows = isLong ? 10_000_000 : 20_000
 
 /** Migrations before ran while no node did. */

@@ -11,6 +11,7 @@ import { assertFigure } from "../../../support/figures.js"
 import { announce } from "../../../support/LogExpectations.js"
 import { assertWithin } from "../../../support/pace.js"
 import { longestWithoutOwner } from "../../../support/shardWatch.js"
+import { isLong } from "../../../support/longForm.js"
 
 let cluster: TestCluster
 let nodes: Array<ClusterNode> = []
@@ -66,7 +67,7 @@ const mostTransactions = 500
 
 it("nodes that join and leave one after the other cost few transactions, and leave no shard without an owner for long", async () => {
   announce(/"(?:cluster\.|background_task\.failed)/)
-  const rounds = process.env["SVC_TEST_LONG"] === "1" ? 10 : 2
+  const rounds = isLong ? 10 : 2
   /** The transactions of this database so far: almost every statement of nodes that do nothing else is one. */
   const transactions = async () => {
     await new Promise((done) => setTimeout(done, 1_100))
