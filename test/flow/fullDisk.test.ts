@@ -72,6 +72,11 @@ describe.skipIf(!canMount).sequential("a full disk", () => {
       ({ status }) => status === 503
     )
     assert.include(refused.text, words)
+    // A small one may still fit between two that are refused.
+    await eventually(
+      () => sender.send(),
+      ({ status }) => status === 503
+    )
     const run = await eventually(
       () => world.client.run(sender.flow, { filler: randomBytes(16_384).toString("base64") }),
       ({ status }) => status === 503

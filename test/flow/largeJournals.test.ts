@@ -13,7 +13,7 @@ import { scaled } from "../support/slowness.js"
 import { isLong } from "../support/longForm.js"
 
 const mebibyte = 1024 * 1024
-/** `npm run test:neighbours` runs the long form. */
+/** `npm run test:kill` runs the long form. */
 const runs = isLong ? 8 : 2
 /** Calls of one run before it waits; each answer has almost 4 MiB. */
 const calls = isLong ? 60 : 10

@@ -126,8 +126,8 @@ describe("a webhook that was acknowledged, over a NATS server", () => {
         const before = (await client.call("GET", "/api/v1/events/reconciliation")).body.data.executed
         await pause(awayMillis)
         await eventually(
-          async () => (await client.call("GET", "/api/v1/events/reconciliation")).body.data.executed,
-          (executed) => executed > before + 50
+          async () => (await client.call("GET", "/api/v1/events/reconciliation")).body.data,
+          ({ executed, waiting }) => executed > before + 50 && waiting < 50
         )
         await Effect.runPromise(nats.start)
         await awaitBroker(true)

@@ -14,6 +14,7 @@ import {
   withAt
 } from "../support/documentRequests.js"
 import { type Running, start } from "../support/InProcess.js"
+import { isLong } from "../support/longForm.js"
 
 let svc: Running
 /** What the service logged during the requests of one test; taken at its end, so that a line fails no later test. */
@@ -116,11 +117,10 @@ const ask = async (operation: Operation, target: string, body: Json | undefined,
  * A parameter or member gets a quarter of the extremes, and every number where it takes numbers; with SVC_TEST_LONG all of
  * them.
  */
-const isAll = process.env["SVC_TEST_LONG"] !== undefined
 const valuesAt = (place: number, schemas: ReadonlyArray<Json | undefined>): ReadonlyArray<Json> => {
   const isNumber = schemas.some(takesNumbers)
   const isAlways = (value: Json) => value === nul || value === lone || (isNumber && typeof value === "number")
-  return values.filter((value, at) => isAll || isAlways(value) || (at + place) % 4 === 0)
+  return values.filter((value, at) => isLong || isAlways(value) || (at + place) % 4 === 0)
 }
 
 /** Sends a few requests at a time. */

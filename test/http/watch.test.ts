@@ -150,6 +150,7 @@ describe("a watch", () => {
   it("sums what exceeds ten messages a second", async () => {
     const followed = await watch("executions")
     const before = followed.messages.length
+    const began = Date.now()
     let count = 0
     const after = () => followed.messages.slice(before)
     const sum = () => after().reduce((all, { many = 1, status }) => all + (status === "running" ? 0 : many), 0)
@@ -162,6 +163,8 @@ describe("a watch", () => {
         (all) => all >= count
       )
     }
+    const seconds = Math.ceil((Date.now() - began) / 1_000)
+    assert.isAtMost(after().length, 10 * seconds)
     await close(followed)
   })
 

@@ -1,6 +1,6 @@
 /**
- * The form of tests that walk much: `SVC_TEST_LONG=1` (`npm run test:kill` and others) walks all of it. The suite walks a sample,
- * each day another one.
+ * Tests that walk much have two forms: the long one, with `SVC_TEST_LONG=1` (`npm run test:kill` and others), walks all of it; the
+ * suite has less, or a sample that is another one each day.
  */
 
 export const isLong = process.env["SVC_TEST_LONG"] === "1"

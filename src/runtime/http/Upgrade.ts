@@ -46,8 +46,8 @@ export const readAhead = (socket: Duplex, first: Buffer): (() => Buffer) => {
 }
 
 /**
- * Goes on reading a socket that node:http has handed over. It stops to read a client that leaves large answers unread, and would
- * start again when they are read; but it forgets that when it hands the socket over.
+ * Goes on reading a socket that node:http has handed over. While a client leaves large answers unread, node:http does not read
+ * from it; once it has handed the socket over, it never begins again, and nobody would notice that the client has left.
  */
 export const goOnReading = (socket: Duplex): void => {
   // No bytes: the stream learns that nothing is being read, and reads.

@@ -110,7 +110,8 @@ describe("the status of two nodes", () => {
       assert.deepStrictEqual(shown.shards, { total: shardCount, unowned: 0 })
       for (const { healthy, role, secondsSinceHeartbeat, shards, state } of shown.nodes) {
         assert.deepStrictEqual([role, state, healthy, shards], ["all", "alive", true, shardCount / 2])
-        assert.isAtLeast(secondsSinceHeartbeat, 0)
+        // A node that counts on its seat has beaten within that.
+        assert.isAtMost(secondsSinceHeartbeat, 3)
       }
     }
     // Another node answers the same.

@@ -11,11 +11,15 @@ it.skipIf(!canMount)("a refusal for a full disk is told at once", { timeout: 180
   const { client, disk } = await serviceOnSmallDisk("base")
   const { send } = await senderOf(client)
   disk.fill()
+  let millis = 0
   await eventually(
-    () => send(),
+    async () => {
+      const started = performance.now()
+      const answer = await send()
+      millis = performance.now() - started
+      return answer
+    },
     ({ status }) => status === 503
   )
-  const started = performance.now()
-  await send()
-  assertWithin(performance.now() - started, 5_000)
+  assertWithin(millis, 5_000)
 })

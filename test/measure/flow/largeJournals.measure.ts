@@ -11,7 +11,7 @@ import { makeDataDirectory, prepareData, type Service, startService } from "../.
 import { isLong } from "../../support/longForm.js"
 
 const mebibyte = 1024 * 1024
-/** `npm run test:neighbours` runs the long form. */
+/** `SVC_TEST_LONG=1 npm run measure largeJournals` measures the long form. */
 const runs = isLong ? 8 : 4
 /** Calls of one run before it waits; each answer has almost 4 MiB. */
 const calls = isLong ? 60 : 20

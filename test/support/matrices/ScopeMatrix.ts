@@ -21,6 +21,7 @@ import { eventually } from "../eventually.js"
 import type { Answer } from "../InProcess.js"
 import { listingOf } from "../listings.js"
 import { promised } from "../promises.js"
+import { isLong } from "../longForm.js"
 
 let world: World
 let inside: Side
@@ -263,13 +264,10 @@ export const scopeMatrix = (start: () => Promise<World>, noun: string, { once = 
       assert.isDefined(endpointOf(route))
     })
 
-    it.each(typesOf(route, once && process.env["SVC_TEST_LONG"] !== "1"))(
-      `is bound by a ${noun} of one %s: %s`,
-      async (type, rule) => {
-        if (rule === "nothing") await hasNothingToDo(route, type)
-        else await rules[rule](route, type)
-      }
-    )
+    it.each(typesOf(route, once && !isLong))(`is bound by a ${noun} of one %s: %s`, async (type, rule) => {
+      if (rule === "nothing") await hasNothingToDo(route, type)
+      else await rules[rule](route, type)
+    })
   })
 
   it("every endpoint that the test can ask for exists", () => {
