@@ -15,6 +15,7 @@ import { assertSound } from "./proofs.js"
 import { makeDataDirectory, prepareCompiled, type Service, startService } from "./Service.js"
 
 export interface ClusterNode extends Service {
+  readonly dataDir: string
   readonly client: Api
   readonly url: string
   readonly role: string
@@ -24,6 +25,8 @@ interface NodeOptions {
   readonly kill?: string
   readonly hang?: FaultPoint
   readonly env?: Readonly<Record<string, string>>
+  /** The data directory, of a node before it; without it a new one. */
+  readonly dataDir?: string
   /** The path of another release's bundle. */
   readonly release?: string
 }
@@ -140,9 +143,9 @@ export const makeCluster = async (
   const client = new Pool({ connectionString: Redacted.value(database.admin), max: 1, idleTimeoutMillis: 0 })
   client.on("error", () => undefined)
 
-  const start: TestCluster["start"] = async ({ env: more = {}, hang, kill, release } = {}) => {
-    const dataDir = directory()
-    await prepareCompiled(dataDir)
+  const start: TestCluster["start"] = async ({ dataDir: earlier, env: more = {}, hang, kill, release } = {}) => {
+    const dataDir = earlier ?? directory()
+    if (earlier === undefined) await prepareCompiled(dataDir)
     const service = startService({
       dataDir,
       env: { ...env, SVC_ROLE: "all", ...more },
@@ -157,7 +160,7 @@ export const makeCluster = async (
         ? (/"service\.ready".*?"url":"([^"]+)"/.exec(service.output())?.[1] ?? "")
         : `http://127.0.0.1:${more["SVC_PORT"]}`
     const dev = { baseUrl: url, apiKey } as Api["dev"]
-    const node: ClusterNode = { ...service, url, role: more["SVC_ROLE"] ?? "all", client: apiOf(dev) }
+    const node: ClusterNode = { ...service, dataDir, url, role: more["SVC_ROLE"] ?? "all", client: apiOf(dev) }
     alive.add(node)
     hasNews = true
     void node.ended.then(() => alive.delete(node))

@@ -8,10 +8,17 @@ import {
 } from "../../src/actors/ports/connection/ConnectionStore.js"
 import type { AuditEntry } from "../../src/domain/audit/Audit.js"
 import type { AuthorizingSession } from "../../src/domain/connection/ConnectSession.js"
+import type { Unavailable } from "../../src/domain/Failure.js"
 import type { RefreshIntent } from "../../src/domain/connection/Refresh.js"
 import type { ConnectionId, ConnectSessionId } from "../../src/domain/Ids.js"
 
-export const connectionTable = () => {
+type Answer = Effect.Effect<void, Unavailable>
+
+/** `statement`: what each statement waits for; where it fails, nothing is written. `intended`: the same once an intent is. */
+export const connectionTable = ({
+  intended = Effect.void,
+  statement = Effect.void
+}: { readonly statement?: Answer | undefined; readonly intended?: Answer | undefined } = {}) => {
   const rows = new Map<ConnectionId, OwnedConnection & { readonly look: number | null }>()
   const notAsked = { verifier: null, stateHash: null, asked: null, commonCallback: false }
   const sessions = new Map<ConnectSessionId, AuthorizingSession & { readonly stateHash: string | null }>()
@@ -20,7 +27,7 @@ export const connectionTable = () => {
   const counted = { loads: 0 }
 
   const fenced = (id: ConnectionId, revision: number) =>
-    Effect.suspend(() => {
+    Effect.flatMap(statement, () => {
       const row = rows.get(id)
       return row === undefined || row.revision !== revision ? Effect.fail(new Stale()) : Effect.succeed(row)
     })
@@ -29,7 +36,7 @@ export const connectionTable = () => {
     load: (id) =>
       Effect.zipRight(
         // As a statement, during which others ask too.
-        Effect.yieldNow(),
+        Effect.zipRight(Effect.yieldNow(), statement),
         Effect.sync(() => {
           counted.loads += 1
           return Option.fromNullable(rows.get(id))
@@ -53,7 +60,7 @@ export const connectionTable = () => {
           connection: change.connection,
           revision,
           credential,
-          intent: null,
+          intent: change.endsRefresh ? null : row.intent,
           look: change.nextLookAt
         })
         if (change.session !== undefined) {
@@ -66,9 +73,9 @@ export const connectionTable = () => {
         return revision
       }),
     intend: ({ connection, revision }, intent: RefreshIntent) =>
-      Effect.map(fenced(connection.id, revision), (row) => {
+      Effect.flatMap(fenced(connection.id, revision), (row) => {
         rows.set(connection.id, { ...row, revision: row.revision + 1, intent })
-        return row.revision + 1
+        return Effect.as(intended, row.revision + 1)
       }),
     abandon: ({ connection, revision }, told) =>
       Effect.map(fenced(connection.id, revision), () => {

@@ -25,7 +25,10 @@ import {
   type TokenRequest,
   type Tokens
 } from "../../src/actors/ports/connection/TokenEndpoint.js"
+import { TokensNotKept, type UnstoredAnswer, UnstoredTokens } from "../../src/actors/ports/connection/UnstoredTokens.js"
+import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
+import type { Unavailable } from "../../src/domain/Failure.js"
 import { type ConnectorManifest, decodeManifest } from "../../src/domain/connector/Definition.js"
 import type { ConnectionId, CustomerId, OrganisationId } from "../../src/domain/Ids.js"
 import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.js"
@@ -34,7 +37,7 @@ import * as OutwardPlaces from "../../src/actors/Places.js"
 import { unlimited } from "../../src/domain/connection/CallLimits.js"
 import { connectionTable } from "./connectionTable.js"
 import { limitTable } from "./limitTable.js"
-import { aloneNode } from "./ownership.js"
+import { aloneNode, ownershipOf } from "./ownership.js"
 import { computationsInProcess } from "./computations.js"
 
 export const organisation = "org_00000000000000000000000001"
@@ -96,6 +99,12 @@ interface WorldOptions {
   readonly permits?: Permits["Type"]
   /** Runs before a connector is read. */
   readonly reading?: Effect.Effect<void>
+  /** Runs before each statement; fails as a database that does not answer. */
+  readonly database?: Effect.Effect<void, Unavailable>
+  /** Runs after an intent was written; fails as a database whose answer is lost. */
+  readonly intended?: Effect.Effect<void, Unavailable>
+  /** The processes that the nodes of a cluster see; without it each node counts itself as alone. The first is `node-1`. */
+  readonly running?: ReadonlySet<string>
   /** Runs when an owner reaches a kill point. */
   readonly at?: (point: FaultPoint) => Effect.Effect<void>
 }
@@ -123,6 +132,15 @@ export const vaultMemory = Layer.succeed(
   })
 )
 
+/** The files of uncommitted tokens, in memory. */
+const unstoredTokensOf = (files: Map<ConnectionId, UnstoredAnswer>) =>
+  UnstoredTokens.of({
+    keep: (answer) => Effect.sync(() => void files.set(answer.connectionId, answer)),
+    remove: (id) => Effect.sync(() => void files.delete(id)),
+    ids: Effect.sync(() => [...files.keys()]),
+    read: (id) => Effect.fromNullable(files.get(id)).pipe(Effect.mapError(() => new TokensNotKept({ reason: id })))
+  })
+
 /** Fails when it is used: tests with limits over all connections of a connector pass permits of their own. */
 const none: CallPermits = {
   limits: unlimited,
@@ -137,7 +155,11 @@ const uses = Layer.succeed(LastUse, LastUse.make({ record: () => Effect.void }))
 
 export const makeWorld = (options: WorldOptions) =>
   Effect.gen(function* () {
-    const { audit, counted, events, rows, sessions, store } = connectionTable()
+    const { audit, counted, events, rows, sessions, store } = connectionTable({
+      statement: options.database,
+      intended: options.intended
+    })
+    const files = new Map<ConnectionId, UnstoredAnswer>()
     const asked: Array<TokenRequest> = []
     const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
     const identifiers = makeIdentifiers()
@@ -245,7 +267,20 @@ export const makeWorld = (options: WorldOptions) =>
     )
 
     /** Starts a node that owns all connections. Nodes share only the stores. */
-    const node = Entity.makeTestClient(ConnectionEntity, layer).pipe(
+    let nodes = 0
+    const node = Effect.suspend(() => {
+      const process = `node-${(nodes += 1)}`
+      const { running } = options
+      const mayRun = (asked: string) => asked === process || running?.has(asked) === true
+      const ownership = ownershipOf({ process, mayRun, isAlone: running === undefined })
+      // Of a cluster each has a data directory of its own; without one a further node is the next start of the first.
+      const kept = running === undefined || nodes === 1 ? files : new Map()
+      const own = Layer.merge(
+        Layer.succeed(Ownership, ownership),
+        Layer.succeed(UnstoredTokens, unstoredTokensOf(kept))
+      )
+      return Entity.makeTestClient(ConnectionEntity, Layer.provide(layer, own))
+    }).pipe(
       Effect.provideService(Faults, { at: (point) => Effect.interruptible(options.at?.(point) ?? Effect.void) }),
       Effect.provide(ShardingConfig.layerDefaults)
     )
@@ -323,6 +358,7 @@ export const makeWorld = (options: WorldOptions) =>
       settledAtOnce,
       row,
       rows,
+      files,
       sessions,
       events,
       types,

@@ -22,6 +22,8 @@ export interface OAuthProvider {
   /** Settings that a test may change while the provider runs. */
   readonly behaviour: {
     latencyMillis: number
+    /** What the answers of the token endpoint wait for, too. */
+    held: Promise<void> | undefined
     rotates: boolean
     expiresIn: number
     /** If set, the answer of the token endpoint. */
@@ -54,6 +56,7 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
   const spent = new Map<string, string>()
   const behaviour: OAuthProvider["behaviour"] = {
     latencyMillis: 0,
+    held: undefined,
     rotates: true,
     expiresIn: 3_600,
     refuses: undefined,
@@ -114,7 +117,8 @@ export const startOAuthProvider = async (): Promise<OAuthProvider> => {
         tokenRequests.push(form)
         tokenRequestedAt.push(Date.now())
         const [status, value] = token(form)
-        setTimeout(() => json(status, value), behaviour.latencyMillis)
+        const answer = () => json(status, value)
+        setTimeout(() => void (behaviour.held ?? Promise.resolve()).then(answer), behaviour.latencyMillis)
       } else if (target === "/revoke") {
         revoked.push(new URLSearchParams(body).get("token") ?? "")
         json(200, {})

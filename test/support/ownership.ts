@@ -18,6 +18,8 @@ export const ownershipOf = (changed: Partial<Ownership["Type"]> = {}): Ownership
   isMoving: () => false,
   isRunner: true,
   seat: () => null,
+  process: "process",
+  mayRun: (process) => process === "process",
   isAlone: true,
   ...changed
 })

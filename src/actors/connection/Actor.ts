@@ -11,6 +11,7 @@ import { CredentialBuilder } from "./credential/CredentialBuilder.js"
 import { CredentialTest } from "./credential/CredentialTest.js"
 import { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
 import { TokenRefresh } from "./credential/TokenRefresh.js"
+import { TokenRequests } from "./credential/TokenRequests.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { newOwner, type ConnectionOwner } from "./ConnectionOwner.js"
@@ -71,5 +72,6 @@ export const layer = Layer.unwrapEffect(
   Layer.provide(ConnectSessions.Default),
   Layer.provide(Layer.merge(CredentialBuilder.Default, StoredCredentialTest.Default)),
   Layer.provide(Layer.merge(CredentialTest.Default, TokenRefresh.Default)),
+  Layer.provide(TokenRequests.Default),
   Layer.provide(ConnectionOwners.Default)
 )

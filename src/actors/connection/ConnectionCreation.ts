@@ -19,7 +19,7 @@ import { isRenewable, orBusy } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import type { CommandRefusal } from "./Protocol.js"
 import { CredentialTest } from "./credential/CredentialTest.js"
-import { TokenRefresh } from "./credential/TokenRefresh.js"
+import { TokenRequests } from "./credential/TokenRequests.js"
 import { ConnectSessions } from "./ConnectSessions.js"
 
 const pendingConnection = (
@@ -62,7 +62,7 @@ const make = Effect.gen(function* () {
   const store = yield* ConnectionStore
   const connectors = yield* Connectors
   const { checkConfig, buildFromInput } = yield* CredentialBuilder
-  const { clientOf } = yield* TokenRefresh
+  const { clientOf } = yield* TokenRequests
   const sessions = yield* ConnectSessions
 
   /** Whether the connection needs no person's credential: none at all, or only the organisation's OAuth client. */
@@ -149,6 +149,6 @@ export class ConnectionCreation extends Effect.Service<ConnectionCreation>()("sv
 export const layer = ConnectionCreation.Default.pipe(
   Layer.provide(ConnectSessions.Default),
   Layer.provide(CredentialBuilder.Default),
-  Layer.provide(Layer.merge(CredentialTest.Default, TokenRefresh.Default)),
+  Layer.provide(Layer.merge(CredentialTest.Default, TokenRequests.Default)),
   Layer.provide(ConnectionOwners.Default)
 )

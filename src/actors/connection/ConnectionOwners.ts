@@ -48,6 +48,10 @@ const nextCheckOf = (
   return nextCheckAt({ ...credentialLifetime(credential), renewable }, marginOf(method), used, now)
 }
 
+/** Whether nothing is left to do for a refresh in flight: this is its end, or another credential takes the place. */
+const isEndOfRefresh = ({ _tag }: ConnectionStateCommand, { credential }: ChangeOptions): boolean =>
+  credential !== undefined || _tag === "NoteRefresh" || _tag === "NoteRefreshFailure"
+
 /** The auth method with this id; `null`: the default one. */
 const methodOf = (definition: ConnectorDefinition, id: string | null): Effect.Effect<AuthMethod, CommandRefusal> => {
   const found =
@@ -67,7 +71,7 @@ export const make = Effect.gen(function* () {
   const store = yield* ConnectionStore
   const connectors = yield* Connectors
   const { auditOf, eventsOf } = yield* makeChangeRecords
-  const { openStored, sealCredential, vaultOf } = yield* makeCredentialSeal
+  const { openSealed, openStored, sealCredential, vaultOf } = yield* makeCredentialSeal
 
   /** Reads the connection from the store and caches it. */
   const load = Effect.fnUntraced(function* (self: ConnectionOwner): Effect.fn.Return<OpenConnection, CommandRefusal> {
@@ -136,11 +140,13 @@ export const make = Effect.gen(function* () {
         ? undefined
         : yield* sealCredential(organisation, open.credential, extras.credential)
     const isWiped = event._tag === "Disconnected"
+    const endsRefresh = isWiped || isEndOfRefresh(command, extras)
     const plain = isWiped ? null : (extras.credential?.value ?? open.plain)
     const revision = yield* store.save({
       connection: after,
       revision: open.revision,
       credential: isWiped ? "wipe" : (row ?? "keep"),
+      endsRefresh,
       nextLookAt: Option.match(method, {
         onNone: () => null,
         onSome: (found) => nextCheckOf(after, found, plain, self.usedSinceRefresh, now)
@@ -154,7 +160,7 @@ export const make = Effect.gen(function* () {
       connection: extras.makesDefault === true ? { ...after, isDefault: true } : after,
       revision,
       credential: isWiped ? null : row === undefined ? open.credential : { id: row.id, number: row.number },
-      intent: null,
+      intent: endsRefresh ? null : open.intent,
       plain
     }
     self.open = next
@@ -182,7 +188,7 @@ export const make = Effect.gen(function* () {
       )
     )
 
-  return { read, load, change, sealCredential, definitionOf, methodOf, eventsOf, auditOf, vaultOf }
+  return { read, load, change, openSealed, sealCredential, definitionOf, methodOf, eventsOf, auditOf, vaultOf }
 })
 
 /** Reads and changes connections for all parts of the actor. One per node, so that an idle actor costs little memory. */

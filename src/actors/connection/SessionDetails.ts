@@ -1,5 +1,5 @@
 /** An open connect session with what it is about, and how it completes. */
-import { Clock, Effect, Option } from "effect"
+import { Clock, Duration, Effect, Option } from "effect"
 import { type ValidationFailed, invalid } from "../../domain/Failure.js"
 import type { Connection } from "../../domain/connection/Connection.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
@@ -10,6 +10,7 @@ import type { AuthorizingSession } from "../../domain/connection/ConnectSession.
 import type { CredentialCandidate, CredentialTarget } from "./credential/CredentialBuilder.js"
 import { type ConnectionOwner, orBusy, system } from "./ConnectionOwner.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
+import { insist } from "./Insistence.js"
 
 /** Refuses a session that has ended, was redeemed or belongs to another connection. */
 export const sessionEnded = (): ValidationFailed => invalid("session", "SESSION_ENDED", "has ended: ask for a new link")
@@ -19,6 +20,9 @@ export const verifierPlace = (id: ConnectSessionId) => ({ table: "connect_sessio
 
 /** Characters of a link's token and of `state`: 256 bits. */
 export const tokenLength = 43
+
+/** How long the credential of a session is kept for a database that does not answer: its person waits. */
+const activationPatience = Duration.seconds(15)
 
 /** What the person of a session does next. */
 export type ConnectStepOutcome = { readonly _tag: "Connected" } | { readonly _tag: "Redirect"; readonly url: string }
@@ -60,7 +64,7 @@ export const makeSessionDetails = Effect.gen(function* () {
     { connection, session }: SessionDetails,
     { facts, value }: CredentialCandidate
   ) {
-    yield* owners.change(
+    const completed = owners.change(
       self,
       connection.organisationId,
       { _tag: "Activate", facts },
@@ -76,6 +80,8 @@ export const makeSessionDetails = Effect.gen(function* () {
         }
       }
     )
+    // The code that yielded the credential serves once.
+    yield* insist(completed, { patience: activationPatience })
     return { _tag: "Connected" } as const
   })
 

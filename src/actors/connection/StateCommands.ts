@@ -9,7 +9,7 @@ import type { CommandRefusal, PayloadOf } from "./Protocol.js"
 import { TokenEndpoint } from "../ports/connection/TokenEndpoint.js"
 import { ConnectionOwners } from "./ConnectionOwners.js"
 import { StoredCredentialTest } from "./credential/StoredCredentialTest.js"
-import { TokenRefresh } from "./credential/TokenRefresh.js"
+import { TokenRequests } from "./credential/TokenRequests.js"
 
 const requireVersion =
   (version: number | null) =>
@@ -25,7 +25,7 @@ export const makeStateCommands = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const endpoint = yield* TokenEndpoint
   const { connectorOf, testStored } = yield* StoredCredentialTest
-  const { clientOf } = yield* TokenRefresh
+  const { clientOf } = yield* TokenRequests
 
   /** Enables the connection; one with a credential only if that passes its test. */
   const enableConnection = Effect.fnUntraced(function* (

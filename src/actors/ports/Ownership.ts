@@ -31,6 +31,10 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly leave: Effect.Effect<void>
     /** The place in the cluster by which this node holds shards now; `null` for a node that is alone. */
     readonly seat: () => string | null
+    /** The name of this process, which no other has. */
+    readonly process: string
+    /** Whether the process of this name is one of the cluster's now; also if this node cannot know, having no seat. */
+    readonly mayRun: (process: string) => boolean
     /** Nodes that hold shards, with this one. */
     readonly nodes: () => number
     /** Nodes that serve requests, with this one. */

@@ -106,34 +106,48 @@ export const isGrantLost = ({ codes, status }: TokenFailure, ownLostCodes: Reado
 
 const isRefusal = (status: number) => status === 400 || status === 401 || status === 403
 
-/** Committed before the request to the token endpoint, removed with its result. `attempt`: the number of requests. */
+/** Committed before the request to the token endpoint, removed with its result. */
 export interface RefreshIntent {
   readonly refreshSeq: number
   /** The hash of the refresh token. */
   readonly tokenHash: string
+  /** How many requests were sent with this token, that of the intent included; 0: it was given back before it was sent. */
   readonly attempt: number
+  /** The process that has the refresh in hand until it has committed its end; `null`: it was given back. */
+  readonly process: string | null
   readonly at: number
 }
 
+/** Whether both are of the same request. */
+export const isSameRequest = (one: RefreshIntent, other: RefreshIntent): boolean =>
+  one.refreshSeq === other.refreshSeq &&
+  one.tokenHash === other.tokenHash &&
+  one.attempt === other.attempt &&
+  one.process === other.process
+
 /** How a new owner handles an intent. */
 export type Recovery =
-  /** The previous owner's request may still be in flight. */
-  | { readonly _tag: "Wait"; readonly until: number }
+  /** The previous owner's request may still be in flight, or its answer in hand. */
+  | { readonly _tag: "Wait" }
   | { readonly _tag: "Retry" }
   /** A third request could invalidate the grant. */
   | { readonly _tag: "GiveUp"; readonly reason: string }
   /** The credential was replaced since, so the intent is obsolete. */
   | { readonly _tag: "Forget" }
 
-/** Decides about an intent without a result: at most one more request, never a loop. */
+/**
+ * Decides about an intent without a result: at most one more request, never a loop. `isInHand`: a process that may still run
+ * has the refresh in hand, and commits its end as soon as it can.
+ */
 export const decideRecovery = (
   intent: RefreshIntent,
   current: { readonly refreshSeq: number; readonly tokenHash: string },
-  now: number
+  { isInHand, now }: { readonly isInHand: boolean; readonly now: number }
 ): Recovery => {
   if (intent.refreshSeq !== current.refreshSeq + 1 || intent.tokenHash !== current.tokenHash) return { _tag: "Forget" }
-  const until = intent.at + recoverAfterMillis
-  if (now < until) return { _tag: "Wait", until }
+  if (isInHand) return { _tag: "Wait" }
+  if (intent.attempt === 0) return { _tag: "Retry" }
+  if (now < intent.at + recoverAfterMillis) return { _tag: "Wait" }
   return intent.attempt < 2
     ? { _tag: "Retry" }
     : {

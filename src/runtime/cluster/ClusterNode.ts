@@ -11,6 +11,7 @@ import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { NodeStartRpcs, NodeStarts } from "../../actors/ports/run/NodeStarts.js"
 import { OperatorError } from "../process/OperatorError.js"
+import { processName } from "../process/ProcessName.js"
 import type { NodeSettings } from "../configuration/Config.js"
 import { clusterKeys } from "./ClusterSecret.js"
 import { frames } from "./Frames.js"
@@ -179,6 +180,11 @@ const ownership = (isRunner: boolean) =>
         isMoving: owners.isMoving,
         // A node without a seat gets none that was ever taken: its first commits are refused.
         seat: () => membership.seat()?.id ?? "",
+        process: processName,
+        mayRun: (process) =>
+          process === processName ||
+          membership.seat() === undefined ||
+          membership.members().some((member) => member.process === process),
         isAlone: false,
         nodes: () => Math.max(1, membership.members().filter(holdsShards).length),
         servers: () => Math.max(1, membership.members().filter(servesRequests).length)

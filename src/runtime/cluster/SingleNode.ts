@@ -6,6 +6,7 @@ import { MessageStorage, RunnerHealth, Runners, RunnerStorage, Sharding, Shardin
 import { Context, Effect, Layer, Scope } from "effect"
 import { InPlace } from "../../actors/ports/InPlace.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
+import { processName } from "../process/ProcessName.js"
 import { shardCount } from "../postgres/database/NodeRow.js"
 import * as NodeStarts from "./NodeStarts.js"
 
@@ -89,6 +90,8 @@ const ownership = Layer.effect(
       join: Effect.void,
       leave: Effect.void,
       seat: () => null,
+      process: processName,
+      mayRun: (process) => process === processName,
       nodes: () => 1,
       servers: () => 1,
       isAlone: true

@@ -71,6 +71,7 @@ import * as WorkspaceLayers from "./Workspaces.js"
 import { asPhase } from "./Phases.js"
 import { bundleOf, carriedEngines, sandbox } from "./Processes.js"
 import * as TokenEndpoint from "../oauth/TokenEndpoint.js"
+import * as UnstoredTokens from "../oauth/UnstoredTokens.js"
 import * as FieldMapReads from "../postgres/unified/FieldMapReads.js"
 import * as WriteIntents from "../postgres/unified/WriteIntents.js"
 import * as ConnectionReads from "../postgres/connection/ConnectionReads.js"
@@ -224,6 +225,7 @@ const stores = Layer.mergeAll(
   FieldMapReads.layer,
   WriteIntents.layer,
   TokenEndpoint.layer,
+  Layer.unwrapEffect(Effect.map(Settings, ({ dataDir }) => UnstoredTokens.layer(dataDir))),
   CustomerReads.layer,
   InstallationReads.layer,
   OrganisationReads.layer,

@@ -95,16 +95,21 @@ describe("the sweep", () => {
 
 describe("an intent of a dead owner", () => {
   const held = { refreshSeq: 4, tokenHash: "a" }
-  const intent = { refreshSeq: 5, tokenHash: "a", attempt: 1, at: 0 }
+  const intent = { refreshSeq: 5, tokenHash: "a", attempt: 1, process: "b", at: 0 }
+  const at = (now: number) => ({ isInHand: false, now })
   it("is waited for as long as its request may take, then retried once", () => {
-    assert.deepStrictEqual(decideRecovery(intent, held, 22_999), { _tag: "Wait", until: 23_000 })
-    assert.strictEqual(decideRecovery(intent, held, 23_000)._tag, "Retry")
+    assert.strictEqual(decideRecovery(intent, held, at(22_999))._tag, "Wait")
+    assert.strictEqual(decideRecovery(intent, held, at(23_000))._tag, "Retry")
   })
   it("is never retried twice", () =>
-    assert.strictEqual(decideRecovery({ ...intent, attempt: 2 }, held, 23_000)._tag, "GiveUp"))
+    assert.strictEqual(decideRecovery({ ...intent, attempt: 2 }, held, at(23_000))._tag, "GiveUp"))
+  it("is waited for however long, while its process has it in hand", () =>
+    assert.strictEqual(decideRecovery(intent, held, { isInHand: true, now: hour })._tag, "Wait"))
+  it("is retried at once where its request was not sent", () =>
+    assert.strictEqual(decideRecovery({ ...intent, attempt: 0 }, held, at(1))._tag, "Retry"))
   it("is obsolete once the credential was replaced", () => {
-    assert.strictEqual(decideRecovery(intent, { ...held, tokenHash: "b" }, 0)._tag, "Forget")
-    assert.strictEqual(decideRecovery(intent, { ...held, refreshSeq: 5 }, 0)._tag, "Forget")
+    assert.strictEqual(decideRecovery(intent, { ...held, tokenHash: "b" }, at(0))._tag, "Forget")
+    assert.strictEqual(decideRecovery(intent, { ...held, refreshSeq: 5 }, at(0))._tag, "Forget")
   })
 })
 

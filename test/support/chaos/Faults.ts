@@ -84,7 +84,8 @@ export const makeFaults = (trial: Trial, { members, nats, postgres }: FaultsOpti
 
   const losePostgres = async ({ backMillis, how }: Of<"postgres">) => {
     begin("postgres", `Postgres is ${how === "kill" ? "killed" : "stopped"}, and started ${backMillis} ms later`)
-    const over = members.noteDeath("absence of Postgres", "runner")
+    // No death: who has the answer of a token endpoint keeps it until Postgres is back.
+    const over = members.noteChange("absence of Postgres")
     await postgres[how]()
     await pause(backMillis)
     await postgres.start()

@@ -28,6 +28,8 @@ export interface Members {
   readonly stop: (one: TrialNode) => Promise<void>
   /** Records what may end requests that a runner has in hand. Returns what to call when it is over. */
   readonly noteDeath: (what: string, role: TrialNode["role"]) => () => void
+  /** Notes what ends no request of a node. Returns what to call when it is over. */
+  readonly noteChange: (what: string) => () => void
 }
 
 export const makeMembers = (trial: Trial, start: StartNode): Members => {
@@ -47,14 +49,15 @@ export const makeMembers = (trial: Trial, start: StartNode): Members => {
     }
   }
 
-  const noteDeath: Members["noteDeath"] = (what, role) => {
-    const death = { what, from: Date.now(), until: Infinity }
-    if (role === "runner") deaths.push(death)
-    trial.changes.push(death)
+  const note = (what: string, isDeath: boolean) => {
+    const change = { what, from: Date.now(), until: Infinity }
+    if (isDeath) deaths.push(change)
+    trial.changes.push(change)
     return () => {
-      death.until = Date.now() + afterEffectMillis
+      change.until = Date.now() + afterEffectMillis
     }
   }
+  const noteDeath: Members["noteDeath"] = (what, role) => note(what, role === "runner")
 
   const stop: Members["stop"] = async (one) => {
     const over = noteDeath(`SIGTERM of ${one.name}`, one.role)
@@ -73,6 +76,7 @@ export const makeMembers = (trial: Trial, start: StartNode): Members => {
     present,
     count: (role) => present(role).length + joining[role],
     noteDeath,
+    noteChange: (what) => note(what, false),
     stop,
     join: async (role) => {
       joining[role]++

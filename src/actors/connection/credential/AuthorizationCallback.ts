@@ -10,7 +10,7 @@ import { Origin } from "../../ports/Origin.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import type { CommandRefusal, PayloadOf } from "../Protocol.js"
 import { CredentialBuilder } from "./CredentialBuilder.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRequests } from "./TokenRequests.js"
 import { parseUrl } from "../../../domain/Url.js"
 import {
   type ConnectStepOutcome,
@@ -38,7 +38,7 @@ export const makeAuthorizationCallback = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
   const store = yield* ConnectionStore
   const { buildFromGrant } = yield* CredentialBuilder
-  const { clientOf } = yield* TokenRefresh
+  const { clientOf } = yield* TokenRequests
   const { activateConnection, readSession } = yield* makeSessionDetails
 
   /** Ends the session with a refusal. A pending connection has failed; one that existed before stays unchanged. */

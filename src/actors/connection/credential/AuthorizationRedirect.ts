@@ -19,7 +19,7 @@ import { Origin } from "../../ports/Origin.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
 import { orBusy } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRequests } from "./TokenRequests.js"
 import { type SessionDetails, tokenLength, verifierPlace } from "../SessionDetails.js"
 
 export const makeAuthorizationRedirect = Effect.gen(function* () {
@@ -29,7 +29,7 @@ export const makeAuthorizationRedirect = Effect.gen(function* () {
   const connectors = yield* Connectors
   const identifiers = yield* Identifiers
   const digests = yield* Digests
-  const { clientOf } = yield* TokenRefresh
+  const { clientOf } = yield* TokenRequests
 
   const challengeOf = (verifier: string): string =>
     Encoding.encodeBase64Url(Either.getOrThrow(Encoding.decodeHex(digests.sha256Hex(verifier))))

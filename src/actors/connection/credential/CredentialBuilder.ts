@@ -17,7 +17,7 @@ import { Digests } from "../../ports/Digests.js"
 import type { OAuthGrant, TokenRequestFailed, Tokens } from "../../ports/connection/TokenEndpoint.js"
 import { CredentialTest } from "./CredentialTest.js"
 import type { CommandRefusal } from "../Protocol.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRequests } from "./TokenRequests.js"
 import { tokensCredential } from "./TokenRequests.js"
 import { makeInputChecks } from "./CredentialInput.js"
 
@@ -38,7 +38,7 @@ export interface CredentialTarget {
 const make = Effect.gen(function* () {
   const { checkConnectionConfig, checkFields } = yield* makeInputChecks
   const digests = yield* Digests
-  const { clientOf, requestTokens } = yield* TokenRefresh
+  const { clientOf, requestTokens } = yield* TokenRequests
   const { testCredential } = yield* CredentialTest
 
   /** Tests a credential, unless the client asks not to. Fails with `CredentialRefused` if it does not pass. */

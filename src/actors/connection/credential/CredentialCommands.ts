@@ -12,7 +12,7 @@ import { ConnectionOwners } from "../ConnectionOwners.js"
 import { ConnectSessions } from "../ConnectSessions.js"
 import { CredentialBuilder } from "./CredentialBuilder.js"
 import { StoredCredentialTest } from "./StoredCredentialTest.js"
-import { TokenRefresh } from "./TokenRefresh.js"
+import { TokenRequests } from "./TokenRequests.js"
 import type { PayloadOf } from "../Protocol.js"
 
 /** Refused tests in a row after which the connection has failed. */
@@ -23,7 +23,7 @@ export const makeCredentialCommands = Effect.gen(function* () {
   const store = yield* ConnectionStore
   const { buildFromInput } = yield* CredentialBuilder
   const { connectorOf, renewAndRead, testStored } = yield* StoredCredentialTest
-  const { clientOf } = yield* TokenRefresh
+  const { clientOf } = yield* TokenRequests
   const sessions = yield* ConnectSessions
 
   /** Replaces the credential by one that passes its test. */

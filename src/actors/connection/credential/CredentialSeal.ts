@@ -9,10 +9,10 @@ import {
   credentialMembers
 } from "../../../domain/connection/Credential.js"
 import type { CredentialId } from "../../../domain/Ids.js"
-import type { CredentialRow, OwnedConnection } from "../../ports/connection/ConnectionStore.js"
+import type { CredentialRow, OwnedConnection, SealedCredential } from "../../ports/connection/ConnectionStore.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
-import { Vault } from "../../ports/Vault.js"
+import { type OrganisationVault, Vault } from "../../ports/Vault.js"
 import type { CommandRefusal } from "../Protocol.js"
 import { busy } from "../ConnectionOwner.js"
 
@@ -22,6 +22,13 @@ const sealPlace = (id: CredentialId, number: number) => ({
   column: "sealed",
   row: `${id}/${number}`
 })
+
+/** Seals a credential for the row and the number that it is to have. */
+export const sealNumbered = (
+  doors: Pick<OrganisationVault, "seal">,
+  { id, number }: { readonly id: CredentialId; readonly number: number },
+  value: Credential
+): Uint8Array => doors.seal(sealPlace(id, number), Redacted.value(credentialText(value)))
 
 /** Seals and opens credentials by the vaults of their organisations. */
 export const makeCredentialSeal = Effect.gen(function* () {
@@ -33,19 +40,24 @@ export const makeCredentialSeal = Effect.gen(function* () {
   const vaultOf = (organisation: string) =>
     Effect.mapError(vault.of(organisation), () => busy("the vault cannot be opened", 5))
 
-  /** The stored connection with its credential in the clear. */
-  const openStored = Effect.fnUntraced(function* (stored: OwnedConnection) {
-    const { connection, intent, revision } = stored
-    if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
-    const { id, number, sealed } = stored.credential
-    const doors = yield* vaultOf(stored.connection.organisationId)
+  /** A sealed credential in the clear. */
+  const openSealed = Effect.fnUntraced(function* (organisation: string, { id, number, sealed }: SealedCredential) {
+    const doors = yield* vaultOf(organisation)
     const text = yield* Effect.try({
       try: () => Redacted.make(Buffer.from(doors.open(sealPlace(id, number), sealed)).toString("utf8")),
       catch: () => busy("the stored credential does not open", 60)
     })
     const credential = credentialOf(text)
-    if (Option.isNone(credential)) return yield* busy("the stored credential is damaged", 60)
-    return { connection, intent, revision, credential: { id, number }, plain: credential.value }
+    return Option.isSome(credential) ? credential.value : yield* busy("the stored credential is damaged", 60)
+  })
+
+  /** The stored connection with its credential in the clear. */
+  const openStored = Effect.fnUntraced(function* (stored: OwnedConnection) {
+    const { connection, intent, revision } = stored
+    if (stored.credential === null) return { connection, intent, revision, credential: null, plain: null }
+    const { id, number } = stored.credential
+    const plain = yield* openSealed(connection.organisationId, stored.credential)
+    return { connection, intent, revision, credential: { id, number }, plain }
   })
 
   /** Seals a credential under the number after the one before. */
@@ -62,12 +74,12 @@ export const makeCredentialSeal = Effect.gen(function* () {
       id,
       number,
       rotated,
-      sealed: doors.seal(sealPlace(id, number), Redacted.value(credentialText(value))),
+      sealed: sealNumbered(doors, { id, number }, value),
       members: credentialMembers(value),
       fingerprint: credentialFingerprint(value, digests.sha256Hex),
       expiresAt: expiresAt === null ? null : new Date(expiresAt).toISOString()
     }
   })
 
-  return { vaultOf, openStored, sealCredential }
+  return { vaultOf, openSealed, openStored, sealCredential }
 })

@@ -3,26 +3,21 @@
  * request to the token endpoint, commits the answer and wakes the waiting calls. From the intent on the refresh ends on this
  * node, also when the shard moves meanwhile: the new owner finds the intent and waits. Design: the actor is the lock.
  */
-import { Clock, Deferred, Duration, Effect, Fiber, FiberId, Redacted, type Scope } from "effect"
-import { credentialFingerprint } from "../../../domain/connection/Credential.js"
-import { decideRecovery, isGrantLost, latestSendMillis } from "../../../domain/connection/Refresh.js"
+import { Clock, Deferred, Duration, Effect, Either, Exit, Fiber, FiberId, Redacted, type Scope } from "effect"
+import { decideRecovery, isGrantLost } from "../../../domain/connection/Refresh.js"
 import type { OAuth2Method } from "../../../domain/connector/AuthMethod.js"
-import { ConnectionStore } from "../../ports/connection/ConnectionStore.js"
 import { Digests } from "../../ports/Digests.js"
 import { Faults } from "../../ports/Faults.js"
 import { TokenRequestFailed, type Tokens } from "../../ports/connection/TokenEndpoint.js"
+import type { OrganisationVault } from "../../ports/Vault.js"
 import { coolDownEnd } from "../CallGrant.js"
-import {
-  busy,
-  isRenewable,
-  type OpenConnection,
-  type ConnectionOwner,
-  system,
-  withWriteLock
-} from "../ConnectionOwner.js"
+import { isRenewable, type OpenConnection, type ConnectionOwner } from "../ConnectionOwner.js"
 import { ConnectionOwners } from "../ConnectionOwners.js"
+import { isAway } from "../Insistence.js"
 import type { CommandRefusal } from "../Protocol.js"
-import { type TokenCredential, tokensCredential, makeTokenRequests, renewalGrant } from "./TokenRequests.js"
+import { type BegunRefresh, makeRefreshIntents } from "./RefreshIntents.js"
+import { makeTokenCommits } from "./TokenCommits.js"
+import { type TokenCredential, tokensCredential, TokenRequests, renewalGrant } from "./TokenRequests.js"
 
 /** How often a new owner polls for the answer that the previous owner may still commit. */
 const pollInterval = Duration.millis(500)
@@ -31,13 +26,11 @@ const pollInterval = Duration.millis(500)
 const isAnswered = (seen: OpenConnection, open: OpenConnection): boolean =>
   open.credential?.number !== seen.credential?.number || coolDownEnd(open.connection) !== coolDownEnd(seen.connection)
 
-const requireNumber = (number: number | undefined) => (open: OpenConnection) =>
-  open.credential?.number === number ? undefined : busy("the credential was replaced meanwhile")
-
 const make = Effect.gen(function* () {
   const owners = yield* ConnectionOwners
-  const store = yield* ConnectionStore
-  const { clientOf, requestTokens } = yield* makeTokenRequests
+  const intents = yield* makeRefreshIntents
+  const commits = yield* makeTokenCommits
+  const { clientOf, requestTokens } = yield* TokenRequests
   const digests = yield* Digests
   const faults = yield* Faults
 
@@ -66,6 +59,7 @@ const make = Effect.gen(function* () {
    */
   const prepareRefresh = Effect.fnUntraced(function* (self: ConnectionOwner, seen: OpenConnection) {
     const organisation = seen.connection.organisationId
+    const look = intents.makeLook(self.id)
     for (;;) {
       const open = yield* owners.read(self, organisation)
       const { connection, intent, plain } = open
@@ -82,7 +76,9 @@ const make = Effect.gen(function* () {
       if (method.type !== "oauth2" || !isRenewable(method, plain)) return undefined
       const found = { open, method, credential: plain }
       if (intent === null) return { ...found, attempt: 1 }
-      const recovery = decideRecovery(intent, tokenStateOf(open, plain), yield* Clock.currentTimeMillis)
+      const isInHand = look(intent, Number(yield* Clock.currentTimeNanos) / 1e6)
+      const now = yield* Clock.currentTimeMillis
+      const recovery = decideRecovery(intent, tokenStateOf(open, plain), { isInHand, now })
       switch (recovery._tag) {
         case "Retry":
           return { ...found, attempt: intent.attempt + 1 }
@@ -103,99 +99,68 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Commits the refresh intent. The request must be sent within two seconds after that. */
-  const commitIntent = Effect.fnUntraced(function* (
-    self: ConnectionOwner,
-    {
-      attempt,
-      credential,
-      open
-    }: { readonly open: OpenConnection; readonly credential: TokenCredential; readonly attempt: number }
-  ) {
-    const began = yield* Clock.currentTimeNanos
-    const { refreshSeq, tokenHash } = tokenStateOf(open, credential)
-    const intent = { refreshSeq: refreshSeq + 1, tokenHash, attempt, at: yield* Clock.currentTimeMillis }
-    const revision = yield* withWriteLock(
-      self,
-      self.open === open ? store.intend(open, intent) : Effect.succeed(undefined)
-    )
-    if (revision === undefined) return undefined
-    const held: OpenConnection = { ...open, revision, intent }
-    self.open = held
-    yield* faults.at("intentWritten")
-    const elapsed = Number((yield* Clock.currentTimeNanos) - began) / 1e6
-    if (elapsed <= latestSendMillis) return held
-    // So late that another owner may already treat the intent as that of a dead owner.
-    self.open = undefined
-    return yield* busy("the refresh came too late to be sent; it is begun again")
-  })
-
-  /** Commits the tokens or the failure that the token endpoint answered. */
+  /** Commits the tokens that the token endpoint answered. */
   const commitAnswer = Effect.fnUntraced(function* (
     self: ConnectionOwner,
-    held: OpenConnection,
-    method: OAuth2Method,
-    credential: TokenCredential,
-    answer: { readonly tokens: Tokens } | { readonly failure: TokenRequestFailed }
-  ) {
-    const { connection } = held
-    const precondition = requireNumber(held.credential?.number)
-    if ("failure" in answer) {
-      const { failure } = answer
-      const lost = isGrantLost(failure, method.refresh.lostCodes)
-      const command = { _tag: "NoteRefreshFailure", lost, reason: failure.message } as const
-      return yield* owners.change(self, connection.organisationId, command, { precondition })
+    {
+      credential,
+      held,
+      intent,
+      method,
+      tokens,
+      vault
+    }: BegunRefresh & {
+      readonly credential: TokenCredential
+      readonly method: OAuth2Method
+      readonly tokens: Tokens
+      readonly vault: OrganisationVault
     }
-    const { tokens } = answer
+  ) {
     const value = tokensCredential(tokens, method, credential, yield* Clock.currentTimeMillis)
-    const done = yield* owners.change(
-      self,
-      connection.organisationId,
-      {
-        _tag: "NoteRefresh",
-        expiresAt: value.expiresAt === null ? null : new Date(value.expiresAt).toISOString(),
-        scopes: tokens.scopes ?? connection.scopes,
-        fingerprint: credentialFingerprint(value, digests.sha256Hex)
-      },
-      {
-        credential: { value, rotated: false },
-        audit: { action: "credential.token_refresh", by: system },
-        precondition
-      }
-    )
+    const number = held.credential?.number ?? 0
+    const done = yield* commits.commitTokens(self, held, vault, { intent, number, value, scopes: tokens.scopes })
     self.usedSinceRefresh = false
     self.issuedNumber = done.credential?.number
     self.refusalsInARow = 0
-    return done
   })
 
   /** Makes the refresh that is due, if any. */
   const refreshOnce = Effect.fnUntraced(function* (self: ConnectionOwner, seen: OpenConnection) {
     const found = yield* prepareRefresh(self, seen)
     if (found === undefined) return
-    const { credential, method, open } = found
+    const { attempt, credential, method, open } = found
+    const { refreshSeq, tokenHash } = tokenStateOf(open, credential)
     // Before the intent, so that nothing is waited for between its commit and the request.
     const client = yield* Effect.either(clientOf(open.connection, method, credential.fields, credential.provider))
+    const vault = yield* owners.vaultOf(open.connection.organisationId)
     yield* runToEnd(
       Effect.gen(function* () {
-        const held = yield* commitIntent(self, found).pipe(
-          Effect.catchTag("Stale", () => {
-            self.open = undefined
-            return busy("the connection is being changed elsewhere")
-          })
-        )
-        if (held === undefined) return
-        const answer = yield* Effect.flatMap(client, (asked) =>
+        yield* intents.takeInHand(self.id)
+        const begun = yield* intents.begin(self, open, { attempt, refreshSeq: refreshSeq + 1, tokenHash })
+        if (begun === undefined) return
+        const { held, intent } = begun
+        yield* Effect.flatMap(client, (asked) =>
           requestTokens(held.connection, method, asked, renewalGrant(method, credential))
         ).pipe(
-          Effect.map((tokens) => ({ tokens })),
-          Effect.catchTag("TokenRequestFailed", (failure) => Effect.succeed({ failure })),
           // A request that cannot be sent counts as a failed refresh, with the same back-off.
-          Effect.catchAll((refusal) => Effect.succeed({ failure: requestNotSent(refusal) }))
+          Effect.catchAll((failure) => (failure._tag === "TokenRequestFailed" ? failure : requestNotSent(failure))),
+          Effect.either,
+          Effect.zipLeft(faults.at("tokenReceived")),
+          Effect.flatMap(
+            Either.match({
+              onLeft: (failure) => {
+                const lost = isGrantLost(failure, method.refresh.lostCodes)
+                const noted = { lost, reason: failure.message }
+                return Effect.asVoid(commits.commitFailure(self, held, { number: refreshSeq, intent }, noted))
+              },
+              onRight: (tokens) => commitAnswer(self, { held, intent, vault, tokens, method, credential })
+            })
+          ),
+          Effect.onExit((exit) =>
+            Exit.isSuccess(exit) || isAway(exit) ? Effect.void : intents.giveBack(self, intent, { wasSent: true })
+          )
         )
-        yield* faults.at("tokenReceived")
-        yield* commitAnswer(self, held, method, credential, answer)
-      })
+      }).pipe(Effect.scoped)
     )
   })
 
@@ -230,7 +195,10 @@ const make = Effect.gen(function* () {
       )
     })
 
-  return { renew, requestTokens, clientOf }
+  // Before the first message of a connection.
+  yield* commits.commitFiles(intents.holding)
+
+  return { renew }
 })
 
 const requestNotSent = (refusal: CommandRefusal): TokenRequestFailed =>

@@ -44,8 +44,7 @@ export const tokensCredential = (
   }
 }
 
-/** Requests for tokens, with the OAuth clients of the connectors. */
-export const makeTokenRequests = Effect.gen(function* () {
+const make = Effect.gen(function* () {
   const connectors = yield* Connectors
   const endpoint = yield* TokenEndpoint
 
@@ -111,3 +110,6 @@ export const renewalGrant = (method: OAuth2Method, { refreshToken }: TokenCreden
   refreshToken === null || method.grant === "client_credentials"
     ? { type: "client_credentials", scope: method.scopes.join(method.scopeSeparator) }
     : { type: "refresh_token", refreshToken }
+
+/** Requests for tokens, with the OAuth clients of the connectors. */
+export class TokenRequests extends Effect.Service<TokenRequests>()("svc/connection/TokenRequests", { effect: make }) {}

@@ -70,6 +70,8 @@ export interface ConnectionChange extends ChangeRecords {
   readonly revision: number
   readonly credential: CredentialRow | "keep" | "wipe"
   readonly nextLookAt: number | null
+  /** Removes the refresh intent: the change is the end of the refresh, or replaces or wipes the credential. */
+  readonly endsRefresh: boolean
   /** Makes the connection the default instead of another. */
   readonly makesDefault?: boolean
   readonly session?: {
@@ -85,9 +87,9 @@ export class ConnectionStore extends Context.Tag("svc/ConnectionStore")<
     readonly load: (id: ConnectionId) => Effect.Effect<Option.Option<OwnedConnection>, Unavailable>
     /** Returns the connection as stored; an existing connection with this id stays unchanged. */
     readonly insert: (made: NewConnection) => Effect.Effect<Connection, Unavailable>
-    /** Also removes the refresh intent. Returns the new revision. */
+    /** Returns the new revision. */
     readonly save: (change: ConnectionChange) => Effect.Effect<number, Stale | Unavailable>
-    /** Commits a refresh intent, before the request is sent. Returns the new revision. */
+    /** Commits a refresh intent, before the request is sent, or gives it back. Returns the new revision. */
     readonly intend: (
       held: { readonly connection: Connection; readonly revision: number },
       intent: RefreshIntent

@@ -32,7 +32,7 @@ export const loadSql = `SELECT ${selectColumns(connections)
   .split(", ")
   .map((part) => `c.${part}`)
   .join(", ")}, c.revision AS held_revision, k.id AS credential_id, k.number AS credential_number,
-    k.sealed AS credential_sealed, i.refresh_seq, i.token_hash, i.attempt, i.at AS intent_at
+    k.sealed AS credential_sealed, i.refresh_seq, i.token_hash, i.attempt, i.process AS intent_process, i.at AS intent_at
   FROM connections c LEFT JOIN credentials k ON k.connection_id = c.id LEFT JOIN refresh_intents i ON i.connection_id = c.id
   WHERE c.id = $1`
 
@@ -44,6 +44,7 @@ const decodeLoad = rowDecoder("connections", {
   refresh_seq: Schema.NullOr(Schema.Number),
   token_hash: Schema.NullOr(Schema.String),
   attempt: Schema.NullOr(Schema.Number),
+  intent_process: Schema.NullOr(Schema.String),
   intent_at: Schema.NullOr(AnsweredTime)
 })
 
@@ -98,6 +99,7 @@ export const ownedConnection = (row: object): OwnedConnection => {
     credential_sealed,
     held_revision,
     intent_at,
+    intent_process,
     refresh_seq,
     token_hash
   } = decodeLoad(row)
@@ -111,6 +113,12 @@ export const ownedConnection = (row: object): OwnedConnection => {
     intent:
       refresh_seq === null || token_hash === null || attempt === null || intent_at === null
         ? null
-        : { refreshSeq: refresh_seq, tokenHash: token_hash, attempt, at: Date.parse(intent_at) }
+        : {
+            refreshSeq: refresh_seq,
+            tokenHash: token_hash,
+            attempt,
+            process: intent_process,
+            at: Date.parse(intent_at)
+          }
   }
 }

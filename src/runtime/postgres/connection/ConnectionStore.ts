@@ -97,7 +97,7 @@ const save =
         }
         if (credential === "wipe") yield* sql`DELETE FROM credentials WHERE connection_id = ${connection.id}`
         else if (credential !== "keep") yield* putCredential(sql, connection, credential)
-        yield* sql`DELETE FROM refresh_intents WHERE connection_id = ${connection.id}`
+        if (change.endsRefresh) yield* sql`DELETE FROM refresh_intents WHERE connection_id = ${connection.id}`
         if (change.session !== undefined) {
           const { error, id, status } = change.session
           yield* sql`UPDATE connect_sessions SET status = ${status}, error = ${error}, finished_at = now(), state_hash = NULL,
@@ -117,10 +117,11 @@ const intend =
         const [row] = (yield* sql`UPDATE connections SET revision = revision + 1
         WHERE id = ${connection.id} AND revision = ${revision} RETURNING revision`).map(decodeRevision)
         if (row === undefined) return yield* new Stale()
-        yield* sql`INSERT INTO refresh_intents (connection_id, org, refresh_seq, token_hash, attempt, at)
-        VALUES (${connection.id}, ${connection.organisationId}, ${intent.refreshSeq}, ${intent.tokenHash}, ${intent.attempt}, now())
+        yield* sql`INSERT INTO refresh_intents (connection_id, org, refresh_seq, token_hash, attempt, process, at)
+        VALUES (${connection.id}, ${connection.organisationId}, ${intent.refreshSeq}, ${intent.tokenHash}, ${intent.attempt},
+          ${intent.process}, now())
         ON CONFLICT (connection_id) DO UPDATE SET refresh_seq = excluded.refresh_seq, token_hash = excluded.token_hash,
-          attempt = excluded.attempt, at = excluded.at`
+          attempt = excluded.attempt, process = excluded.process, at = excluded.at`
         return row.revision
       })
     )
