@@ -2,7 +2,7 @@
  * The port `Connections`: sends requests to the connection's actor on whichever node owns it, each with a time limit; creates
  * connections on this node.
  */
-import { Cause, Context, Duration, Effect, Either, Layer, Option, Redacted, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Either, Layer, Option, Redacted, Schedule, Schema } from "effect"
 import { InvalidState, type NotFound, Unavailable } from "../../domain/Failure.js"
 import type { ConnectionId, ConnectSessionId } from "../../domain/Ids.js"
 import {
@@ -12,7 +12,7 @@ import {
   type ConnectionRequestFailure
 } from "../ports/connection/Connections.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { makeOwnerReach } from "../OwnerReach.js"
+import { makeOwnerReach, OwnerUnreachable } from "../OwnerReach.js"
 import { makeActorClient } from "./ActorClient.js"
 import { ConnectionCreation } from "./ConnectionCreation.js"
 import { Connection, CommandRefusal, type ConnectSessionLink } from "./Protocol.js"
@@ -43,7 +43,20 @@ const callFailure =
     return new ConnectionNotActive({ connectionId, status: "active", message: detail.message })
   }
 
-/** Sends a message. An actor on a dying node does not answer, or answers with a defect: `Unavailable`. */
+/** Between questions to the owners that follow each other, while nodes stop or shards move. */
+const nextOwner = Schedule.exponential("100 millis").pipe(
+  Schedule.union(Schedule.spaced("1 second")),
+  Schedule.upTo("15 seconds")
+)
+
+/** Whether the owner ended with the message in hand: its node stops, or has given the shard up. */
+const isOwnerGone = (cause: Cause.Cause<unknown>): boolean =>
+  !Option.exists(
+    Cause.failureOption(cause),
+    (failure) => isRefusal(failure) || failure instanceof OwnerUnreachable || Cause.isTimeoutException(failure)
+  )
+
+/** Sends a message, once. An actor on a dying node does not answer, or answers with a defect: `Unavailable`. */
 const askActor = <A, E, F>(
   effect: Effect.Effect<A, E>,
   limit: Duration.Duration,
@@ -59,7 +72,21 @@ const askActor = <A, E, F>(
     })
   )
 
+/** Sends a message that may be carried out twice, and again to the next owner if one ends before it answers. */
+const askOwners = <A, E, F>(
+  effect: Effect.Effect<A, E>,
+  limit: Duration.Duration,
+  translate: (refusal: CommandRefusal) => F
+): Effect.Effect<A, F | Unavailable> =>
+  askActor(
+    Effect.unsandbox(Effect.retry(Effect.sandbox(effect), { while: isOwnerGone, schedule: nextOwner })),
+    limit,
+    translate
+  )
+
 const runCommand = <A, E>(effect: Effect.Effect<A, E>) => askActor(effect, commandTimeout, commandFailure)
+/** A command that replaces nothing: a refresh that one owner has begun is the one that the next waits for. */
+const repeatCommand = <A, E>(effect: Effect.Effect<A, E>) => askOwners(effect, commandTimeout, commandFailure)
 
 const openedSession = ({ expiresAt, id, token }: ConnectSessionLink): OpenedSession => ({
   // The actor made it.
@@ -85,7 +112,7 @@ export const layer = Layer.effect(
       authorize: ({ connectionId, ...request }) =>
         Effect.flatMap(localOwners.tryGrant(connectionId, request), (answer) =>
           answer === undefined
-            ? askActor(
+            ? askOwners(
                 withinReach(connectionId, actor(connectionId).Authorize(request)),
                 commandTimeout,
                 callFailure(connectionId)
@@ -99,9 +126,9 @@ export const layer = Layer.effect(
             : actor(connectionId).Settle(settlement).pipe(Effect.timeout(shortTimeout), Effect.sandbox, Effect.ignore)
         ),
       renewRefused: ({ connectionId, ...refused }) =>
-        askActor(clientOf(connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
+        askOwners(clientOf(connectionId).renewRefused(refused), commandTimeout, callFailure(connectionId)),
       sign: ({ connectionId, ...request }) =>
-        askActor(clientOf(connectionId).sign(request), shortTimeout, callFailure(connectionId)),
+        askOwners(clientOf(connectionId).sign(request), shortTimeout, callFailure(connectionId)),
       // Commands of users.
       connect: (request) => {
         const id = identifiers.next("conn")
@@ -113,8 +140,8 @@ export const layer = Layer.effect(
       storeCredential: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).storeCredential(request)),
       reconnect: ({ connectionId, ...request }) =>
         Effect.map(runCommand(clientOf(connectionId).reconnect(request)), openedSession),
-      test: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).test(request)),
-      refresh: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).refresh(request)),
+      test: ({ connectionId, ...request }) => repeatCommand(clientOf(connectionId).test(request)),
+      refresh: ({ connectionId, ...request }) => repeatCommand(clientOf(connectionId).refresh(request)),
       enable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).enable(request)),
       disable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disable(request)),
       edit: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).edit(request)),

@@ -1,6 +1,7 @@
 /** A connection has one owner in a cluster: one refresh for all callers, wherever they are, also while its shard moves. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
+import { eventually } from "../../support/eventually.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../../support/oauthProvider.js"
 import { isLong } from "../../support/longForm.js"
 
@@ -32,10 +33,10 @@ afterAll(async () => {
 const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
 /** A new connection whose token lives this long. */
-const connect = async (expiresIn = 3_600): Promise<string> => {
+const connect = async (expiresIn = 3_600, of = customer): Promise<string> => {
   const made = await nodes[0]?.client.call("POST", "/api/v1/connections", {
     connector: "acme",
-    customerId: customer,
+    customerId: of,
     config: { base: provider.url },
     credential: { ...provider.issue(), expiresIn }
   })
@@ -44,13 +45,13 @@ const connect = async (expiresIn = 3_600): Promise<string> => {
 }
 
 /** A call through the connection by the proxy of a node. */
-const callBy = (node: ClusterNode | undefined, id: string) =>
+const callBy = (node: ClusterNode | undefined, id: string, of = customer) =>
   node === undefined
     ? Promise.reject(new Error("no such node"))
-    : node.client.call("GET", "/api/v1/proxy/me", undefined, { "x-end-org-id": customer, "x-svc-connections": id })
+    : node.client.call("GET", "/api/v1/proxy/me", undefined, { "x-end-org-id": of, "x-svc-connections": id })
 
-const callByAll = (id: string, calls: number) =>
-  Promise.all(Array.from({ length: calls }, (_, n) => callBy(nodes[n % nodes.length], id)))
+const callByAll = (id: string, calls: number, of = customer) =>
+  Promise.all(Array.from({ length: calls }, (_, n) => callBy(nodes[n % nodes.length], id, of)))
 
 const statuses = (answers: ReadonlyArray<{ readonly status: number }>) => [
   ...new Set(answers.map(({ status }) => status))
@@ -98,6 +99,47 @@ describe("a connection", () => {
     assert.deepStrictEqual(statuses(answers.flat()), [200])
     assert.strictEqual(provider.tokenRequests.length - before, ids.length)
     for (const id of ids) assert.strictEqual((await recordOf(id)).status, "active")
+  })
+
+  it("serves every caller and every run while the nodes of its owners are asked to stop, one after the other", async () => {
+    const first = nodeOf(nodes, 0)
+    const flow = await first.client.workflow(
+      "calls",
+      "standard",
+      `export default async () => (await svc.connector.acme.me({})).email`
+    )
+    const before = provider.tokenRequests.length
+    let release = () => undefined as void
+    provider.behaviour.held = new Promise((resolve) => (release = resolve))
+    const connected = await Promise.all(
+      Array.from({ length: 9 }, async (_, n) => {
+        const of: string = (await first.client.call("POST", "/api/v1/customers", { name: `Ada ${n}` })).body.data.id
+        return { of, id: await connect(1, of) }
+      })
+    )
+    await wait(1_050)
+    const calls = Promise.all(connected.map(({ id, of }) => callByAll(id, 2 * nodes.length, of)))
+    const runs = await Promise.all(
+      connected.map(({ of }, n) => nodeOf(nodes, n).client.run(flow, {}, { "x-end-org-id": of }))
+    )
+    await eventually(
+      async () => provider.tokenRequests.length - before,
+      (asked) => asked === connected.length
+    )
+    const leaving = nodes.splice(2)
+    for (const node of leaving) node.kill("SIGTERM")
+    await eventually(cluster.shards, (held) => held.length === nodes.length)
+    release()
+    provider.behaviour.held = undefined
+    assert.deepStrictEqual(statuses((await calls).flat()), [200])
+    for (const { body } of runs) {
+      const ended = await first.client.ended(body.executionId)
+      assert.strictEqual(ended.status, "completed", JSON.stringify(ended))
+    }
+    assert.strictEqual(provider.tokenRequests.length - before, connected.length)
+    for (const node of leaving) assert.strictEqual(await node.ended, 0)
+    nodes.push(await cluster.start(), await cluster.start())
+    await cluster.whole(nodes.length)
   })
 
   it("asks at most twice when nodes are killed in the middle of a refresh, and never loops", async () => {
