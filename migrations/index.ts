@@ -67,6 +67,7 @@ import backgroundWork, { oldestBeside as backgroundWorkBeside } from "./0065_bac
 import lostLeases, { oldestBeside as lostLeasesBeside } from "./0066_lost_leases.js"
 import startingNodes, { oldestBeside as startingNodesBeside } from "./0067_starting_nodes.js"
 import refreshProcesses, { oldestBeside as refreshProcessesBeside } from "./0069_refresh_processes.js"
+import readableMigrations, { oldestBeside as readableMigrationsBeside } from "./0070_readable_migrations.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -135,7 +136,8 @@ export const migrations = {
   "0065_background_work": Effect.asVoid(backgroundWork),
   "0066_lost_leases": Effect.asVoid(lostLeases),
   "0067_starting_nodes": Effect.asVoid(startingNodes),
-  "0069_refresh_processes": Effect.asVoid(refreshProcesses)
+  "0069_refresh_processes": Effect.asVoid(refreshProcesses),
+  "0070_readable_migrations": Effect.asVoid(readableMigrations)
 }
 
 /** The oldest service release that may run beside a migration. Those before are of release 1. */
@@ -144,5 +146,6 @@ export const oldestBeside: Readonly<Record<string, number>> = {
   "0065_background_work": backgroundWorkBeside,
   "0066_lost_leases": lostLeasesBeside,
   "0067_starting_nodes": startingNodesBeside,
-  "0069_refresh_processes": refreshProcessesBeside
+  "0069_refresh_processes": refreshProcessesBeside,
+  "0070_readable_migrations": readableMigrationsBeside
 }

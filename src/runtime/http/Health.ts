@@ -13,6 +13,7 @@ import { jsonReply, type RawReply } from "../../http/Wire.js"
 import { DatabaseTrouble, type OngoingTrouble } from "../../actors/ports/DatabaseTrouble.js"
 import { type MissingAction, findMissingActions } from "../postgres/MissingActions.js"
 import { pendingMigrations } from "../postgres/database/Migrations.js"
+import { sqlStateOf } from "../postgres/database/DatabaseUnavailable.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { watchIdleCores } from "./IdleCores.js"
 import { auditSeal } from "../../domain/Limits.js"
@@ -39,6 +40,23 @@ const shownTrouble = ({ condition, lastAt, refusals, since, sqlState }: OngoingT
   since: new Date(since).toISOString(),
   lastAt: new Date(lastAt).toISOString()
 })
+
+/** What a check looks for and should not find. A look that fails has found nothing, and is no success. */
+interface Look<A> {
+  readonly found: ReadonlyArray<A>
+  readonly check: { readonly ok: boolean; readonly detail?: string }
+}
+
+const notRead = <A>(detail: string): Look<A> => ({ found: [], check: { ok: false, detail } })
+
+const lookFor = <A>(read: Effect.Effect<ReadonlyArray<A>, unknown>): Effect.Effect<Look<A>> =>
+  Effect.match(read, {
+    onSuccess: (found) => ({ found, check: { ok: found.length === 0 } }),
+    onFailure: (failure) => {
+      const state = sqlStateOf(failure)
+      return notRead(`the database refuses the look${state === undefined ? "" : ` (SQLSTATE ${state})`}`)
+    }
+  })
 
 export const make = Effect.gen(function* () {
   const sql = yield* WriterSql
@@ -78,11 +96,10 @@ export const make = Effect.gen(function* () {
 
   /** Runs that no engine of this release can replay. */
   const findForeignEngines = sql`SELECT engine, count(*)::int AS n FROM runs GROUP BY engine`.pipe(
-    Effect.map((rows) => rows.map(decodeEngine).filter((row) => !sandbox.engines.includes(row.engine))),
-    Effect.catchAll(() => Effect.succeed([]))
+    Effect.map((rows) => rows.map(decodeEngine).filter((row) => !sandbox.engines.includes(row.engine)))
   )
 
-  const findMissingMigrations = pendingMigrations(sql).pipe(Effect.catchAll(() => Effect.succeed([])))
+  const findMissingMigrations = pendingMigrations(sql)
 
   /** Background tasks that fail. Requests are still served: the node is degraded, but ready. */
   const findFailingTasks = Effect.map(Clock.currentTimeMillis, (now) =>
@@ -101,7 +118,7 @@ export const make = Effect.gen(function* () {
     tasks.statuses().flatMap(({ name, remaining }) => (remaining === null ? [] : [{ name, remaining }]))
 
   /** Stored jobs that failed three times in a row, by task. They stop nothing else: the node is degraded, but ready. */
-  const findSetAside = Effect.catchAll(failedJobs.setAside, () => Effect.succeed([]))
+  const findSetAside = failedJobs.setAside
 
   /** Whether entries wait for their seal longer than they do with a working sealer. */
   const checkAudit = trail.backlog.pipe(
@@ -125,9 +142,9 @@ export const make = Effect.gen(function* () {
     const { carried, detail, driver, ok } = yield* stream.status
     const backlog = yield* Effect.option(queue.backlog)
     return {
-      ok,
+      ok: ok && Option.isSome(backlog),
       driver,
-      ...(ok ? {} : { detail }),
+      ...(ok ? (Option.isSome(backlog) ? {} : { detail: "what waits cannot be read" }) : { detail }),
       carried,
       ...Option.getOrElse(backlog, () => ({}))
     }
@@ -135,31 +152,40 @@ export const make = Effect.gen(function* () {
 
   /** The checks of a node's readiness. `phaseOf`: why the node takes no work now, even if every check passes. */
   const checkReadiness = Effect.fnUntraced(function* (
-    lost: Effect.Effect<ReadonlyArray<MissingAction>>,
+    lost: Effect.Effect<ReadonlyArray<MissingAction>, unknown>,
     phaseOf: () => "draining" | "starting" | null
   ) {
     const db = yield* checkDatabase
     const jail = yield* sandbox.jail
     const workspaces = yield* workspaceDb.status
-    const foreign = db.answers ? yield* findForeignEngines : []
-    const gone = db.answers ? yield* lost : []
-    const lacking = db.answers ? yield* findMissingMigrations : []
+    const look = <A>(read: Effect.Effect<ReadonlyArray<A>, unknown>) =>
+      db.answers ? lookFor(read) : Effect.succeed(notRead<A>(unanswered))
+    const foreign = yield* look(findForeignEngines)
+    const gone = yield* look(lost)
+    const lacking = yield* look(findMissingMigrations)
     const failing = yield* findFailingTasks
-    const setAside = db.answers ? yield* findSetAside : []
+    const setAside = yield* look(findSetAside)
     const sealed = db.answers ? yield* checkAudit : { ok: false, detail: unanswered }
     const events = yield* checkEvents
     const owned = yield* checkShards
     const phase = phaseOf()
-    const ready = db.works && owned.ok && lacking.length === 0 && phase === null
+    // They were there at the start: one that cannot read them now is degraded.
+    const ready = db.works && owned.ok && lacking.found.length === 0 && phase === null
     const checks = {
       database: db.check,
-      migrations: { ok: lacking.length === 0, missing: lacking },
-      engines: { ok: foreign.length === 0, current: sandbox.engine, carried: sandbox.engines, others: foreign },
-      tasks: { ok: failing.length === 0 && setAside.length === 0, failing, setAside, inProgress: findRemaining() },
+      migrations: { ...lacking.check, missing: lacking.found },
+      engines: { ...foreign.check, current: sandbox.engine, carried: sandbox.engines, others: foreign.found },
+      tasks: {
+        ...setAside.check,
+        ok: failing.length === 0 && setAside.check.ok,
+        failing,
+        setAside: setAside.found,
+        inProgress: findRemaining()
+      },
       shards: owned,
       audit: sealed,
       events,
-      actions: { ok: gone.length === 0, lost: gone },
+      actions: { ...gone.check, lost: gone.found },
       dbQuery: { ok: db.answers && workspaces.ok, ...(workspaces.ok ? {} : { detail: workspaces.detail }) }
     }
     const degraded = Object.values(checks).some(({ ok }) => !ok)
@@ -176,23 +202,23 @@ export const make = Effect.gen(function* () {
   let isDraining = false
   let isStarting = false
 
-  const find = Effect.orElseSucceed(findMissingActions(sql, builtInConnectors), () => [])
-  const lostAtStart = yield* Effect.cached(
-    find.pipe(
-      Effect.tap((actions) =>
-        actions.length === 0
-          ? Effect.void
-          : Effect.annotateLogs(Effect.logWarning("connectors.actions_lost"), {
-              actions: actions.map(lostText),
-              remedy: "publish the workflows that call them again"
-            })
-      )
-    )
-  )
-  // Publishing again may repair them; no further ones are lost while this release runs.
+  const find = findMissingActions(sql, builtInConnectors)
+  const warnOfLost = (actions: ReadonlyArray<MissingAction>) =>
+    Effect.annotateLogs(Effect.logWarning("connectors.actions_lost"), {
+      actions: actions.map(lostText),
+      remedy: "publish the workflows that call them again"
+    })
   const lostNow = yield* Effect.cachedWithTTL(find, "1 minute")
-  const lost = Effect.flatMap(lostAtStart, (actions) => (actions.length === 0 ? Effect.succeed(actions) : lostNow))
-  yield* Effect.forkDaemon(lostAtStart)
+  /** Publishing again may repair them; once there are none, no further ones are lost while this release runs. */
+  let areAllThere = false
+  const lost = Effect.suspend(() =>
+    areAllThere
+      ? Effect.succeed([])
+      : Effect.tap(lostNow, (actions) => Effect.sync(() => (areAllThere = actions.length === 0)))
+  )
+  yield* Effect.forkDaemon(
+    Effect.ignore(Effect.flatMap(lost, (actions) => (actions.length === 0 ? Effect.void : warnOfLost(actions))))
+  )
 
   return {
     healthz: jsonReply(200, { status: "ok" }),
