@@ -1,5 +1,7 @@
 /** Every refusal has the form of the surface that was asked, also where no endpoint is found. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Unavailable } from "../../src/domain/Failure.js"
+import { webhookFailureReply } from "../../src/http/tenant/ErrorRows.js"
 import { bodyBytes } from "../../src/domain/Limits.js"
 import type { Running } from "../support/InProcess.js"
 import { startShared } from "../support/SharedService.js"
@@ -101,6 +103,15 @@ describe("a refusal", () => {
     assert.sameMembers(Object.keys(answer.body), form ? ofTenants : shared)
     assert.strictEqual(answer.body.statusCode, status)
     assert.strictEqual(answer.requestId ?? answer.body.requestId, answer.body.requestId)
+  })
+
+  it("of a webhook that is to be sent again has the code of the other surfaces, in its own form", () => {
+    const away = new Unavailable({ reason: "the node stops", retryAfterSeconds: 2 })
+    const { body, headers, status } = webhookFailureReply(away, "req_1", 0)
+    assert.deepStrictEqual([status, headers["retry-after"]], [503, "2"])
+    const told = JSON.parse(String(body))
+    assert.sameMembers(Object.keys(told), ofTenants)
+    assert.deepStrictEqual([told.code, told.retryable, told.details], ["UNAVAILABLE", true, []])
   })
 
   it("of an unknown path suggests one of its own surface", async () => {

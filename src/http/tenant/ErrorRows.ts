@@ -58,5 +58,12 @@ export const tenantFailureRow = (failure: Failure, now: number): Row => {
 export const tenantFailureReply = (failure: Failure, requestId: string, now: number): RawReply =>
   errorReply(tenantFailureRow(failure, now), requestId)
 
+/** The reply to the sender of a webhook. One that can be sent again has the code that says so, as on the other surfaces. */
+export const webhookFailureReply = (failure: Failure, requestId: string, now: number): RawReply => {
+  const row = tenantFailureRow(failure, now)
+  if (failure._tag !== "Unavailable") return errorReply(row, requestId)
+  return errorReply({ ...row, code: errorRow(failure, now).code, details: [] }, requestId)
+}
+
 /** The reply of a row of the other surfaces, translated to surface B. */
 export const tenantErrorReply = (row: Row, requestId: string): RawReply => errorReply(tenantRow(row), requestId)

@@ -12,7 +12,7 @@ import { queryFields, queryChallenge } from "../../domain/event/WebhookPayload.j
 import { defectRow, isFailure, methodRow } from "../ErrorRows.js"
 import { endedReply, flowAnswer, runHeaders } from "../execution/RunReply.js"
 import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
-import { tenantErrorReply, tenantFailureReply } from "../tenant/ErrorRows.js"
+import { tenantErrorReply, tenantFailureReply, webhookFailureReply } from "../tenant/ErrorRows.js"
 import { jsonReply, type RawReply, type RequestHead } from "../Wire.js"
 import { readPayload } from "./Payload.js"
 
@@ -90,7 +90,7 @@ export const make = Effect.gen(function* () {
   const failureReply = (cause: Cause.Cause<Failure>, requestId: RequestId): Effect.Effect<RawReply> =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const failure = Option.getOrUndefined(Option.filter(Cause.failureOption(cause), isFailure))
-      if (failure !== undefined) return Effect.succeed(tenantFailureReply(failure, requestId, now))
+      if (failure !== undefined) return Effect.succeed(webhookFailureReply(failure, requestId, now))
       return Effect.logError("webhook.failed", cause).pipe(
         Effect.annotateLogs({ requestId }),
         Effect.as(tenantErrorReply(defectRow, requestId))
@@ -139,7 +139,7 @@ export const make = Effect.gen(function* () {
             limit: found.limitBytes,
             holder: found.organisationId,
             handle: handle(found, head, requestId),
-            refused: (failure) => tenantFailureReply(failure, requestId, 0)
+            refused: (failure) => webhookFailureReply(failure, requestId, 0)
           })
         }
       })
