@@ -176,10 +176,10 @@ describe.sequential("on an operator's own Postgres", () => {
   })
 
   it("a refused password, an unknown host and a closed port name their variable, and do not suggest migrate", async () => {
-    const changed = (change: (url: URL) => void) => {
+    const changed = (change: (url: URL) => void, more: object = {}) => {
       const url = new URL(logins["SVC_DATABASE_URL_OWNER"] ?? "")
       change(url)
-      return { dataDir, env: env({ SVC_DATABASE_URL_OWNER: url.href }) }
+      return { dataDir, env: env({ SVC_DATABASE_URL_OWNER: url.href, ...more }) }
     }
     const cases = [
       [changed((url) => (url.password = "wrong")), /refuses the login svc_owner .*password.* SVC_DATABASE_URL_OWNER/],
@@ -187,7 +187,10 @@ describe.sequential("on an operator's own Postgres", () => {
         changed((url) => (url.hostname = "nowhere.invalid")),
         /The host nowhere\.invalid is unknown.* SVC_DATABASE_URL_OWN/
       ],
-      [changed((url) => (url.port = "1")), /No Postgres answers on \S+:1 .*SVC_DATABASE_URL_OWNER/]
+      [
+        changed((url) => (url.port = "1"), { SVC_DB_START_WAIT: "0s" }),
+        /No Postgres answers on \S+:1 .*SVC_DATABASE_URL_OWNER/
+      ]
     ] as const
     for (const [options, wanted] of cases) {
       const said = await refusedStart(options)

@@ -7,6 +7,7 @@ import { Context, Deferred, Duration, Effect, FiberId, Option, Redacted, Schedul
 import type { OrganisationId } from "../../domain/Ids.js"
 import { Commits } from "../postgres/database/CommitLog.js"
 import { OpenSockets } from "../postgres/database/pool/OpenSockets.js"
+import { StartWait } from "../postgres/database/pool/ConnectTimeout.js"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { heldMillis, holdsShards, isGone, type NodeRow } from "../postgres/database/NodeRow.js"
@@ -245,12 +246,22 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
     Effect.sync(() => (since = performance.now())),
     Deferred.succeed(first, undefined)
   )
+  const waitsUntil = performance.now() + Duration.toMillis(yield* StartWait)
+  let isAwaited = false
+  /** Whether the first seat, which is not taken yet, is tried again. Logs once what is waited for. */
+  const mayComeYet = Effect.fnUntraced(function* ({ reason }: SeatLost) {
+    if (performance.now() >= waitsUntil || (yield* Deferred.isDone(first))) return false
+    if (!isAwaited) yield* Effect.annotateLogs(Effect.logWarning("cluster.seat_awaited"), { reason })
+    isAwaited = true
+    return true
+  })
   yield* hold(begun).pipe(
     Effect.catchTags({
       Refusal: (refusal) =>
         Effect.flatMap(Deferred.fail(first, refusal), (wasFirst) => (wasFirst ? Effect.never : onRefused(refusal))),
       SeatLost: (failure) =>
         Effect.gen(function* () {
+          if (yield* mayComeYet(failure)) return yield* Effect.fail(failure)
           if (yield* Deferred.fail(first, failure)) return yield* Effect.never
           const heldFor = since === undefined ? 0 : performance.now() - since
           if (since !== undefined)

@@ -162,6 +162,7 @@ const variables = Config.all({
   appConnections: settingTable.appConnections.config,
   writerConnections: settingTable.writerConnections.config,
   connectTimeout: settingTable.connectTimeout.config,
+  startWait: settingTable.startWait.config,
   masterKeys: settingTable.masterKeys.config,
   keyPepper: settingTable.keyPepper.config,
   keysDir: settingTable.keysDir.config,

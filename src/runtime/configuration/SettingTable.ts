@@ -63,6 +63,13 @@ const connectTimeouts: Parse<Duration.Duration> = (text) =>
     () => "a duration from 1s to 2m"
   )
 
+const startWaits: Parse<Duration.Duration> = (text) =>
+  Either.filterOrLeft(
+    durationText(text),
+    Duration.lessThanOrEqualTo(Duration.minutes(10)),
+    () => "a duration from 0s to 10m"
+  )
+
 const logLevels = {
   trace: LogLevel.Trace,
   debug: LogLevel.Debug,
@@ -235,6 +242,16 @@ export const settingTable = {
     connectTimeouts,
     Duration.seconds(5),
     "5s"
+  ),
+  startWait: setting(
+    {
+      name: "SVC_DB_START_WAIT",
+      meaning:
+        "How long a start waits for a Postgres that does not answer, has no connection left or is starting, before it ends. It logs what it waits for."
+    },
+    startWaits,
+    Duration.seconds(30),
+    "30s"
   ),
   masterKeys: secretSetting(
     {

@@ -15,7 +15,7 @@ import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import type { SupervisorLink } from "../process/SupervisorLink.js"
 import { layers } from "./Layers.js"
 import { freePort } from "../process/Port.js"
-import { ConnectTimeout } from "../postgres/database/pool/ConnectTimeout.js"
+import { ConnectTimeout, StartWait } from "../postgres/database/pool/ConnectTimeout.js"
 import { unreachableError } from "../postgres/database/UnreachableDatabase.js"
 import { planDescriptors } from "../process/Descriptors.js"
 import { forgetFiberRoots } from "./FiberRoots.js"
@@ -201,6 +201,7 @@ export const runService = (
     return yield* exported(config, Effect.scoped(running)).pipe(
       Effect.provide(Logger.minimumLogLevel(config.logLevel)),
       Effect.provideService(ConnectTimeout, config.connectTimeout),
+      Effect.provideService(StartWait, config.startWait),
       Effect.withTracerEnabled(false),
       // Effect's metrics of fibers cost more than most fibers do, and are not used.
       Effect.withRuntimeFlagsPatch(RuntimeFlagsPatch.disable(RuntimeFlags.RuntimeMetrics))

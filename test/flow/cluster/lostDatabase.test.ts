@@ -9,6 +9,7 @@ import { type OwnPostgres, startOwnPostgres } from "../../support/chaos/OwnPostg
 import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
+import { makeDataDirectory, startService } from "../../support/Service.js"
 import { acme, type OAuthProvider, startOAuthProvider } from "../../support/oauthProvider.js"
 
 let postgres: OwnPostgres
@@ -18,7 +19,7 @@ let nodes: Array<ClusterNode> = []
 let customer = ""
 
 const lossOfPostgres =
-  /"(?:cluster\.(?:seat_lost|node_gone)|background_task\.failed|audit\.seal_failed|request\.failed|connection\.\w+|event\w*\.\w+|database\.\w+|stop\w*\.\w+)"/
+  /"(?:cluster\.(?:seat_lost|node_gone)|background_task\.failed|audit\.seal_failed|request\.failed|connection\.\w+|event\w*\.\w+|database\.\w+|postgres\.awaited|stop\w*\.\w+)"/
 
 beforeAll(async () => {
   provider = await startOAuthProvider()
@@ -101,5 +102,24 @@ describe("tokens that were issued while Postgres was away", () => {
     await Promise.all(asked)
     assert.strictEqual(requests(), 1)
     assert.isEmpty(fs.readdirSync(path.join(dataDir, "unstored-tokens")))
+  })
+})
+
+describe("a node that is started while Postgres is away", () => {
+  it("says what it waits for, and takes part once it is there", async () => {
+    announce(lossOfPostgres)
+    await postgres.stop()
+    const place = makeDataDirectory()
+    const late = startService({ dataDir: place.dataDir, env: { ...cluster.env, SVC_ROLE: "all" } })
+    await eventually(
+      async () => late.output(),
+      (said) => said.includes('"postgres.awaited"')
+    )
+    assert.match(late.output(), /No Postgres answers/)
+    await postgres.start()
+    await late.ready
+    late.kill("SIGTERM")
+    assert.strictEqual(await late.ended, 0)
+    place.remove()
   })
 })

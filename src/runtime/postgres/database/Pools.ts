@@ -8,11 +8,11 @@ import { DatabaseTrouble, type TroubleRegistry } from "../../../actors/ports/Dat
 import { sessionName } from "../../process/ProcessName.js"
 import { failOnConnectionLoss } from "./pool/ConnectionLoss.js"
 import { limitAnswers } from "./pool/AnswerLimit.js"
-import { ConnectTimeout } from "./pool/ConnectTimeout.js"
+import { ConnectTimeout, StartWait } from "./pool/ConnectTimeout.js"
 import { OpenSockets } from "./pool/OpenSockets.js"
 import { QueuedPool } from "./pool/QueuedPool.js"
 import { type DatabaseUrls, variableOf } from "./Roles.js"
-import { explainUnreachable } from "./UnreachableDatabase.js"
+import { explainUnreachable, passingReason } from "./UnreachableDatabase.js"
 import type { Sql } from "./Sql.js"
 
 /** As `svc_app`: requests. Row-level security shows one organisation, named by `svc.org` in each transaction. */
@@ -43,9 +43,14 @@ export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redac
     Effect.tryPromise({
       try: async () => {
         const pool = makePool(url, options, timeout, sockets)
-        const first = await pool.connect()
-        first.release()
-        return pool
+        try {
+          const first = await pool.connect()
+          first.release()
+          return pool
+        } catch (cause) {
+          await pool.end()
+          throw cause
+        }
       },
       catch: (cause) =>
         new SqlError({
@@ -55,8 +60,25 @@ export const connect = Effect.fn("Pools.connect")(function* (url: Redacted.Redac
     }),
     (pool) => Effect.promise(() => pool.end()).pipe(Effect.interruptible, Effect.timeoutOption("1 second"))
   )
-  return failOnConnectionLoss(yield* PgClient.fromPool({ acquire, applicationName: options.applicationName }))
+  const client = PgClient.fromPool({ acquire, applicationName: options.applicationName })
+  return failOnConnectionLoss(yield* waitForServer(client, yield* StartWait))
 }, Effect.provide(Reactivity.layer))
+
+/** Between two tries of a start. */
+const startPause = Duration.millis(500)
+
+/** Tries again for so long while the server may come, and logs once what is waited for. */
+const waitForServer = <A, R>(connecting: Effect.Effect<A, SqlError, R>, wait: Duration.Duration) => {
+  const until = performance.now() + Duration.toMillis(wait)
+  const attempt = (isTold: boolean): Effect.Effect<A, SqlError, R> =>
+    Effect.catchAll(connecting, (failure) => {
+      const reason = passingReason(failure.cause)
+      if (reason === undefined || performance.now() >= until) return Effect.fail(failure)
+      const told = Effect.annotateLogs(Effect.logWarning("postgres.awaited"), { reason, wait: Duration.format(wait) })
+      return Effect.zipRight(isTold ? Effect.void : told, Effect.delay(attempt(true), startPause))
+    })
+  return attempt(false)
+}
 
 /** The most connections of each pool. */
 export interface PoolSizes {

@@ -5,3 +5,8 @@ import { Context, Duration } from "effect"
 export class ConnectTimeout extends Context.Reference<ConnectTimeout>()("svc/ConnectTimeout", {
   defaultValue: () => Duration.seconds(5)
 }) {}
+
+/** How long a pool that cannot open its first connection tries again. A start waits; a command says at once what is wrong. */
+export class StartWait extends Context.Reference<StartWait>()("svc/StartWait", {
+  defaultValue: () => Duration.zero
+}) {}
