@@ -8,8 +8,11 @@ export interface KeptNode {
   readonly node: PlannedNode
   /** Waits until it takes part for the first time. Fails if it refuses to start. */
   readonly ready: Effect.Effect<void, OperatorError>
-  /** Starts a successor and, once that takes part, retires the process that runs. Fails if the successor does not. */
-  readonly replace: Effect.Effect<void, OperatorError>
+  /**
+   * Starts a successor and, once that takes part, retires the process that runs. Waits for one that is late, and reports it;
+   * fails if it ends, or takes ten minutes.
+   */
+  readonly replace: (report: (what: string) => void) => Effect.Effect<void, OperatorError>
   /** Stops its process. Without effect on a node that is still kept: that one starts again. */
   readonly stop: (patience: Duration.Duration) => Effect.Effect<void>
 }
@@ -18,8 +21,9 @@ const firstPause = Duration.seconds(1)
 const longestPause = Duration.seconds(30)
 /** A node that has taken part for this long is steady: its back-off begins anew. */
 const steady = Duration.minutes(1)
-/** How long a successor may take until it takes part. */
-const startPatience = Duration.minutes(2)
+/** How long a successor may take until it takes part, and how often who waits is told. */
+const startPatience = Duration.minutes(10)
+const lateAfter = Duration.seconds(30)
 /** How long a retired process may take to answer what it accepted, and then to stop. */
 const retirePatience = Duration.minutes(2)
 const stopPatience = Duration.seconds(30)
@@ -69,9 +73,14 @@ export const keep = (
     })
     yield* Effect.forkScoped(Effect.interruptible(watch))
 
-    const replace = Effect.gen(function* () {
+    const replace = Effect.fnUntraced(function* (report: (what: string) => void) {
       const successor = yield* start
+      const tellLate = Effect.delay(
+        Effect.sync(() => report(`The new ${node.name} does not take part yet: waiting for it.`)),
+        lateAfter
+      )
       const isReady = yield* Effect.raceFirst(successor.ready, successor.ended).pipe(
+        Effect.raceFirst(Effect.forever(tellLate)),
         Effect.timeoutOption(startPatience),
         Effect.map(() => successor.readySince() !== undefined),
         Effect.onInterrupt(() => successor.stop(abandonPatience))
@@ -91,7 +100,7 @@ export const keep = (
     return {
       node,
       ready: Deferred.await(firstReady),
-      replace: starting.withPermits(1)(replace),
+      replace: (report) => starting.withPermits(1)(replace(report)),
       stop: (patience) => Effect.suspend(() => current.stop(patience))
     }
   })

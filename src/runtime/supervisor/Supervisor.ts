@@ -2,7 +2,7 @@
  * `svc start --nodes`: runs several nodes on this machine. The supervisor has Postgres, the keys, the first organisation and
  * the port, and starts a process for each node, which it keeps running. It does none of their work.
  */
-import { Duration, Effect, Exit, Option, Schedule, Scope } from "effect"
+import { Deferred, Duration, Effect, Exit, FiberId, Option, Schedule, Scope } from "effect"
 import { availableParallelism } from "node:os"
 import type { ServiceConfig } from "../configuration/Config.js"
 import { memoryLimit } from "../process/MemoryLimit.js"
@@ -109,22 +109,20 @@ const supervise = Effect.fnUntraced(function* (config: ServiceConfig, runners: n
 /** `run` replaces all nodes in turn, `api` nodes first, once `allow` was called; one at a time. */
 const restarting = (kept: ReadonlyArray<KeptNode>) =>
   Effect.map(Effect.makeSemaphore(1), (turn) => {
-    let isAllowed = false
+    const allowed = Deferred.unsafeMake<void>(FiberId.none)
     const replaceAll = Effect.fnUntraced(function* (report: (done: string) => void) {
-      if (!isAllowed)
-        return yield* new OperatorError({ message: "svc is still starting its nodes: wait until it is ready." })
+      if (!(yield* Deferred.isDone(allowed))) report("svc is still starting its nodes: waiting until it is ready.")
+      yield* Deferred.await(allowed)
       const inOrder = kept.toSorted((one, other) => one.node.name.localeCompare(other.node.name))
       yield* Effect.logInfo("nodes.replacing")
       for (const { node, replace } of inOrder) {
-        yield* replace
+        yield* replace(report)
         report(`${node.name} is replaced.`)
       }
       yield* Effect.logInfo("nodes.replaced")
     })
     return {
-      allow: () => {
-        isAllowed = true
-      },
+      allow: () => Deferred.unsafeDone(allowed, Effect.void),
       run: (report: (done: string) => void) =>
         Effect.flatMap(turn.withPermitsIfAvailable(1)(replaceAll(report)), (done) =>
           Option.isSome(done)
