@@ -43,7 +43,9 @@ export const Approval = recordOf("Approval", {
   decision: generatedValue(Schema.NullOr(ApprovalDecision)),
   comment: generatedValue(NullableText),
   actor: generatedValue(
-    NullableText.annotations({ description: "The approver who decided: who has signed in, or whom the key of the decision names." })
+    NullableText.annotations({
+      description: "The approver who decided: who has signed in, or whom the key of the decision names."
+    })
   ),
   /** Who sent the decision: the key that claims the actor, or the person who used a link. */
   decidedBy: generatedValue(Schema.NullOr(AuditActor.pick("type", "id", "name"))),
