@@ -31,7 +31,6 @@ import { currentTimestamp } from "../Timestamp.js"
 import { inviteHash } from "./InvitationAcceptance.js"
 import { findRole, lockPeople } from "./Roles.js"
 import { SignInMails } from "./SignInMails.js"
-import { signInTokenLength } from "./SignInAttempts.js"
 
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
@@ -122,7 +121,7 @@ const make = Effect.gen(function* () {
 
   /** A token, its hash, and when it expires. */
   const makeInvitation = Effect.map(DateTime.now, (now) => {
-    const token = identifiers.token(signInTokenLength)
+    const token = identifiers.secret()
     return {
       token: Redacted.make(token),
       hash: inviteHash(digests, token),
