@@ -66,6 +66,7 @@ import serviceReleases, { oldestBeside as serviceReleasesBeside } from "./0064_s
 import backgroundWork, { oldestBeside as backgroundWorkBeside } from "./0065_background_work.js"
 import lostLeases, { oldestBeside as lostLeasesBeside } from "./0066_lost_leases.js"
 import startingNodes, { oldestBeside as startingNodesBeside } from "./0067_starting_nodes.js"
+import rights, { oldestBeside as rightsBeside } from "./0068_rights.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -133,7 +134,8 @@ export const migrations = {
   "0064_service_releases": Effect.asVoid(serviceReleases),
   "0065_background_work": Effect.asVoid(backgroundWork),
   "0066_lost_leases": Effect.asVoid(lostLeases),
-  "0067_starting_nodes": Effect.asVoid(startingNodes)
+  "0067_starting_nodes": Effect.asVoid(startingNodes),
+  "0068_rights": Effect.asVoid(rights)
 }
 
 /** The oldest service release that may run beside a migration. Those before are of release 1. */
@@ -141,5 +143,6 @@ export const oldestBeside: Readonly<Record<string, number>> = {
   "0064_service_releases": serviceReleasesBeside,
   "0065_background_work": backgroundWorkBeside,
   "0066_lost_leases": lostLeasesBeside,
-  "0067_starting_nodes": startingNodesBeside
+  "0067_starting_nodes": startingNodesBeside,
+  "0068_rights": rightsBeside
 }

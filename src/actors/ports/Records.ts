@@ -13,7 +13,7 @@ import type { Customer } from "../../domain/organisation/Customer.js"
 import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, ExecutionId, OrganisationId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
+import type { CustomerId, ExecutionId, OrganisationId, SpaceId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/FieldMapRecord.js"
 import type { MapPublication } from "../../domain/mapping/MapPublication.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
@@ -94,6 +94,8 @@ export interface ReadSelection {
   /** The person who has read them; absent: in the state that keys share. */
   readonly readerId?: UserId
   readonly ids?: ReadonlyArray<string>
+  /** The workspace: its notifications, and those of none. */
+  readonly spaceId: SpaceId
   readonly customerIds?: ReadonlyArray<CustomerId>
   readonly before?: string
   readonly at: string

@@ -41,9 +41,9 @@ const emit = (sql: Sql, { at, customerId, id, payload, subject, type }: DomainEv
     Effect.catchAll(readError)
   )
 
-const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerId }: ReadSelection) => {
+const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerId, spaceId }: ReadSelection) => {
   const isSelected = sql`status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
-      AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
+      AND (space IS NULL OR space = ${spaceId}) AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
       AND (${before === undefined} OR created_at < ${before ?? at})`
   const marked =
     readerId === undefined
