@@ -45,4 +45,42 @@ const notifications = script(
   )
 )
 
-export default notifications
+const invitations = Effect.zipRight(
+  script(
+    // proved_at: since when only the person itself can act as this one: whoever has invited it may have used the link.
+    `CREATE TABLE invited_people (
+       user_id text COLLATE "C" PRIMARY KEY, org text COLLATE "C" NOT NULL REFERENCES organisations, invited_by text NOT NULL,
+       invited_at timestamptz NOT NULL, proved_at timestamptz)`,
+    // Those of before, by the trail. Sessions from before the first sign-in by mail have ended.
+    `INSERT INTO invited_people (user_id, org, invited_by, invited_at, proved_at)
+     SELECT DISTINCT ON (u.id) u.id, u.org, a.actor_id, a.at,
+       (SELECT i.verified_at FROM identities i WHERE i.id = u.identity_id
+          AND (i.issuer IS NOT NULL OR lower(i.email) = lower(u.email)))
+     FROM users u JOIN audit_entries a ON a.org = u.org AND a.resource_id = u.id
+     WHERE a.action = 'user.invite' AND a.outcome = 'success' ORDER BY u.id, a.id DESC`,
+    // Whether who acts now and who acted then are one author. A person who had not proved then to be another is its inviter, or
+    // whoever made the key that has invited it (is_self). An author is also the same as its keys, those that they made, and
+    // those whose present secret they were told; two keys of one maker are two.
+    `CREATE FUNCTION svc_is_same_author_at(caller text, author text, acted_at timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+     WITH RECURSIVE line (is_caller, id, at, is_self, was_invited) AS (
+       SELECT s.is_caller, s.id COLLATE "C", s.at, true, false
+       FROM (VALUES (true, caller, 'infinity'), (false, author, acted_at)) AS s (is_caller, id, at)
+       UNION SELECT l.is_caller, m.maker COLLATE "C", m.at, l.is_self AND (l.was_invited OR m.is_inviter),
+         l.was_invited OR m.is_inviter
+       FROM line l CROSS JOIN LATERAL (
+         SELECT k.created_by, k.created_at, false FROM api_keys k WHERE k.id = l.id
+         UNION ALL SELECT k.rotated_by, k.rotated_at, false FROM api_keys k WHERE k.id = l.id
+         UNION ALL SELECT p.invited_by, p.invited_at, true FROM invited_people p
+           WHERE p.user_id = l.id AND (p.proved_at IS NULL OR l.at < p.proved_at)) AS m (maker, at, is_inviter)
+       WHERE m.maker IS NOT NULL)
+     SELECT EXISTS (SELECT FROM line c JOIN line a ON a.id = c.id
+       WHERE c.is_caller AND NOT a.is_caller AND (c.is_self OR a.is_self)) $$`,
+    // For nodes of the release before, which do not tell when.
+    `CREATE OR REPLACE FUNCTION svc_is_same_author(one text, other text) RETURNS boolean LANGUAGE sql STABLE AS $$
+     SELECT svc_is_same_author_at(one, other, '-infinity') $$`
+  ),
+  tenantTable("invited_people", { app: "SELECT, INSERT, UPDATE", writer: "SELECT, UPDATE" })
+)
+
+// The trail is read before a lock is taken.
+export default Effect.zipRight(invitations, notifications)

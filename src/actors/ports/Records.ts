@@ -184,6 +184,8 @@ export interface DraftSave {
 export interface Tx extends Repositories, Deploying {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
+  /** Remembers who was told the link of a person's invitation, also when the person is removed. */
+  readonly noteInviter: (userId: UserId, by: string) => Effect.Effect<void, Unavailable>
   /** Whether an invitation may be sent to the address now, which counts it: once an hour, some an hour in the organisation. */
   readonly takeInviteMail: (address: string) => Effect.Effect<boolean, Unavailable>
   /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */

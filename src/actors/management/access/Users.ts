@@ -161,6 +161,7 @@ const make = Effect.gen(function* () {
       now
     )
     yield* tx.users.insert(user)
+    yield* tx.noteInviter(user.id, caller.id)
     const mailed = yield* takeMail(tx, user)
     const invitation: Invitation = { userId: user.id, token, expiresAt, mailed }
     return { value: { email: user.email, invitation }, resource: resourceOf(user), after: User.show(user) }
@@ -177,6 +178,7 @@ const make = Effect.gen(function* () {
       const { expiresAt, hash, now, token } = yield* makeInvitation
       const after = invitedAgain(before, hash, expiresAt, now)
       yield* tx.users.update(after)
+      yield* tx.noteInviter(after.id, context.caller.id)
       const mailed = yield* takeMail(tx, after)
       const invitation: Invitation = { userId: after.id, token, expiresAt, mailed }
       return {
