@@ -40,7 +40,7 @@ describe("a random text", () => {
           ] as const
       )
       .filter(([, lengths]) => lengths.length > 0)
-    assert.deepStrictEqual(Object.fromEntries(found), others)
+    assert.deepStrictEqual<object>(Object.fromEntries(found), others)
   })
 
   it("that is a secret has 256 random bits", () => {

@@ -249,8 +249,6 @@ export const refusalLimits = {
   unknownCredentials: 100,
   /** Calls of one caller whose credential is revoked, expired or wrongly signed. */
   ofOneCaller: 30,
-  /** Wrong tries of one secret that a tenant has chosen. */
-  guesses: 10,
   /** Calls over a limit are answered one after the other with this pause, but none waits longer than `longestWait`. */
   pause: Duration.millis(2),
   longestWait: Duration.seconds(2),

@@ -1,6 +1,6 @@
 /** A flow is called by its name on surface B: which version runs, what its caller is answered, and in which form it fails. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { refusalLimits } from "../../src/domain/Limits.js"
+import { customAuthGuesses as guesses } from "../../src/domain/flow/CustomAuth.js"
 import { reservedNames } from "../../src/domain/workflow/Workflow.js"
 import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 import {
@@ -331,7 +331,6 @@ describe("A flow's own authentication", () => {
         headers: { ...space(), "x-svc-custom-auth": "true", authorization: `Bearer ${token}` },
         body: { input: {} }
       })
-    const { guesses } = refusalLimits
     /** In one minute, at most half of those that are looked at in two. */
     const assertLimited = (answers: ReadonlyArray<Awaited<ReturnType<typeof send>>>) => {
       const looked = answers.filter(({ status }) => status === 401)

@@ -7,6 +7,7 @@ import { type Clock, Duration, Effect } from "effect"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { RateLimited } from "../../domain/Failure.js"
 import { sessionLimits } from "../../domain/access/Session.js"
+import { customAuthGuesses } from "../../domain/flow/CustomAuth.js"
 import { refusalLimits } from "../../domain/Limits.js"
 import { RecentMap } from "../../domain/RecentMap.js"
 
@@ -114,7 +115,7 @@ export class RefusalCounters extends Effect.Service<RefusalCounters>()("svc/Refu
       /** Every try to sign in, also one that succeeds. */
       signIns: makeCounter(sessionLimits.triesPerMinute, servers),
       signatures: makeCounter(refusalLimits.ofOneCaller, servers),
-      limitGuesses: makeLimitGuesses(clock, makeCounter(refusalLimits.guesses, servers), failInTurn),
+      limitGuesses: makeLimitGuesses(clock, makeCounter(customAuthGuesses, servers), failInTurn),
       failInTurn
     }
   })
