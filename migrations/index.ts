@@ -66,6 +66,7 @@ import serviceReleases, { oldestBeside as serviceReleasesBeside } from "./0064_s
 import backgroundWork, { oldestBeside as backgroundWorkBeside } from "./0065_background_work.js"
 import lostLeases, { oldestBeside as lostLeasesBeside } from "./0066_lost_leases.js"
 import startingNodes, { oldestBeside as startingNodesBeside } from "./0067_starting_nodes.js"
+import rights, { oldestBeside as rightsBeside } from "./0068_rights.js"
 import refreshProcesses, { oldestBeside as refreshProcessesBeside } from "./0069_refresh_processes.js"
 import readableMigrations, { oldestBeside as readableMigrationsBeside } from "./0070_readable_migrations.js"
 
@@ -136,6 +137,7 @@ export const migrations = {
   "0065_background_work": Effect.asVoid(backgroundWork),
   "0066_lost_leases": Effect.asVoid(lostLeases),
   "0067_starting_nodes": Effect.asVoid(startingNodes),
+  "0068_rights": Effect.asVoid(rights),
   "0069_refresh_processes": Effect.asVoid(refreshProcesses),
   "0070_readable_migrations": Effect.asVoid(readableMigrations)
 }
@@ -146,6 +148,7 @@ export const oldestBeside: Readonly<Record<string, number>> = {
   "0065_background_work": backgroundWorkBeside,
   "0066_lost_leases": lostLeasesBeside,
   "0067_starting_nodes": startingNodesBeside,
+  "0068_rights": rightsBeside,
   "0069_refresh_processes": refreshProcessesBeside,
   "0070_readable_migrations": readableMigrationsBeside
 }

@@ -18,13 +18,30 @@ const allowed: { readonly [file: string]: ReadonlyArray<string> } = {
   // Of a socket, and of a request's body.
   "IncomingConnections.ts": ["on error", "once close", "on end"],
   // Of the server, and of a socket that is no longer node:http's.
-  "NodeServer.ts": ["once error", "on connection", "on checkContinue", "on upgrade", "on error", "on clientError"],
+  "NodeServer.ts": [
+    "once error",
+    "on error",
+    "on connection",
+    "on checkContinue",
+    "on checkExpectation",
+    "on upgrade",
+    "on connect",
+    "on clientError"
+  ],
   // Of a socket, and of a reply.
   "OpenReplies.ts": ["once end", "prependOnceListener close", "once close"],
   // Of a socket that is no longer node:http's.
   "Upgrade.ts": ["on data"],
   // Of a WebSocket.
-  "rpc/RpcSockets.ts": ["prependListener data", "on message", "on ping", "on pong", "on error", "on close"]
+  "rpc/RpcSockets.ts": [
+    "prependListener data",
+    "on message",
+    "on ping",
+    "on pong",
+    "on error",
+    "on close",
+    "once wsClientError"
+  ]
 }
 
 const listening = /\.(on|once|addListener|prependListener|prependOnceListener|addEventListener)\(\s*([^\s,)]*)/g

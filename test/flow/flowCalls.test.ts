@@ -1,5 +1,6 @@
 /** A flow is called by its name on surface B: which version runs, what its caller is answered, and in which form it fails. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { customAuthGuesses as guesses } from "../../src/domain/flow/CustomAuth.js"
 import { reservedNames } from "../../src/domain/workflow/Workflow.js"
 import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 import {
@@ -255,6 +256,7 @@ describe("A flow's own authentication", () => {
     assert.deepStrictEqual([status, body.code, body.isCustomAuthError], [401, "UNAUTHORIZED", true], text)
     assert.match(body.message, message)
   }
+  const guessed = { type: "bearer", secretName: "GUESSED_TOKEN" }
   const startedRuns = async () => (await svc.sql<{ n: number }>("SELECT count(*)::int AS n FROM executions"))[0]?.n ?? 0
 
   it("starts it with the bearer token that its secret holds, the most specific one, and for no other", async () => {
@@ -318,6 +320,42 @@ describe("A flow's own authentication", () => {
       const ask = await guarded(`unasked_${index}`, { type: "workflow", workflowId })
       assertRefused(await ask("Bearer any"), message)
     }
+  })
+
+  it("is guessed ten times a minute by an address, also by many tries at once; then even the right token is refused there", async () => {
+    await stored("GUESSED_TOKEN", "right")
+    await publish("guessed_flow", steps([computed("export default async () => 1")], { customAuth: guessed }))
+    const send = (token: string, from: string) =>
+      svc.ask("POST", "/api/v1/guessed_flow", {
+        from,
+        headers: { ...space(), "x-svc-custom-auth": "true", authorization: `Bearer ${token}` },
+        body: { input: {} }
+      })
+    /** In one minute, at most half of those that are looked at in two. */
+    const assertLimited = (answers: ReadonlyArray<Awaited<ReturnType<typeof send>>>) => {
+      const looked = answers.filter(({ status }) => status === 401)
+      assert.isAtLeast(looked.length, guesses)
+      assert.isAtMost(looked.length, 2 * guesses)
+      for (const { body, headers, status } of answers.filter((one) => !looked.includes(one))) {
+        assert.deepStrictEqual([status, body.code, body.isCustomAuthError], [429, "RATE_LIMITED", false])
+        assert.isAtLeast(Number(headers["retry-after"]), 1)
+      }
+    }
+    assertLimited(await Promise.all(Array.from({ length: 4 * guesses }, (_, at) => send(`wrong-${at}`, "192.0.2.40"))))
+    const oneByOne = []
+    for (let at = 0; at < 3 * guesses; at++) oneByOne.push(await send(`wrong-${at}`, "192.0.2.41"))
+    assertLimited(oneByOne)
+    // The minute may change before the right token is sent.
+    await eventually(
+      async () => {
+        for (let at = 0; at < guesses; at++) await send("wrong", "192.0.2.42")
+        return send("right", "192.0.2.42")
+      },
+      ({ status }) => status === 429
+    )
+    const elsewhere = await send("right", "192.0.2.43")
+    assert.strictEqual(elsewhere.status, 200, elsewhere.text)
+    for (let at = 0; at < 2 * guesses; at++) assert.strictEqual((await send("right", "192.0.2.44")).status, 200)
   })
 
   it("belongs to calls by name: execute takes the caller's key alone", async () => {

@@ -22,7 +22,7 @@ import {
   svc
 } from "../support/people.js"
 
-beforeAll(startPeople)
+beforeAll(() => startPeople())
 afterAll(stopPeople)
 
 describe("A run", () => {

@@ -9,12 +9,14 @@ export let svc: Running
 export let receiver: Receiver
 export let mailbox: SmtpServer
 let flows = 0
-export const startPeople = async () => {
+/** `more`: settings besides those of its receiver and mailbox. */
+export const startPeople = async (more: { readonly [name: string]: string } = {}) => {
   receiver = await startReceiver()
   mailbox = await startSmtpServer(["svc", "password"])
   svc = await start({
     SVC_EGRESS_ALLOW: "127.0.0.1/32",
-    SVC_SMTP_URL: `smtp://svc:password@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`
+    SVC_SMTP_URL: `smtp://svc:password@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`,
+    ...more
   })
 }
 export const stopPeople = async () => {

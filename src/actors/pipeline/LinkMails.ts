@@ -11,7 +11,6 @@ import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
 import { sendMail } from "../ServiceMail.js"
 
-const tokenLength = 43
 /** The answer of a mail server that took the mail, and of one that will never take it. */
 const mailAccepted = 200
 const mailRefused = 422
@@ -49,7 +48,7 @@ export const makeLinkMails = <E>({ failed, noteAnswered, path, subject, textOf }
     const mail = yield* MailEgress
 
     const newToken = (): LinkToken => {
-      const text = identifiers.token(tokenLength)
+      const text = identifiers.secret()
       return { text, hash: digests.sha256Hex(text) }
     }
 

@@ -92,6 +92,8 @@ const make = Effect.gen(function* () {
     const content = {
       ...text,
       organisationId,
+      // Found by the store.
+      spaceId: null,
       customerId: customer,
       userId: null,
       source: { type: type.slice(0, type.indexOf(".")), id: subject },

@@ -101,8 +101,17 @@ export interface Deploying {
     since: string,
     by: string
   ) => Effect.Effect<boolean, Unavailable>
-  /** Whether one caller is the other, or has made the other's key, also through other keys. */
-  readonly isSameAuthor: (one: string, other: string) => Effect.Effect<boolean, Unavailable>
+  /**
+   * Whether the caller and who has acted are one author: the same, or one has made the other's key or was told its secret, also
+   * over several keys. A person who was invited and had not proved then to be another counts as whoever has invited it.
+   */
+  readonly isSameAuthor: (caller: string, acted: Authorship) => Effect.Effect<boolean, Unavailable>
+}
+
+/** Who has made something, and when (RFC 3339); `null`: at a time that is not known. */
+export interface Authorship {
+  readonly by: string
+  readonly at: string | null
 }
 
 /** The ids of pins, which are workflows'. */

@@ -13,7 +13,7 @@ import type { Customer } from "../../domain/organisation/Customer.js"
 import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, ExecutionId, OrganisationId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
+import type { CustomerId, ExecutionId, OrganisationId, SpaceId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
 import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/FieldMapRecord.js"
 import type { MapPublication } from "../../domain/mapping/MapPublication.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
@@ -94,6 +94,8 @@ export interface ReadSelection {
   /** The person who has read them; absent: in the state that keys share. */
   readonly readerId?: UserId
   readonly ids?: ReadonlyArray<string>
+  /** The workspace: its notifications, and those of none. */
+  readonly spaceId: SpaceId
   readonly customerIds?: ReadonlyArray<CustomerId>
   readonly before?: string
   readonly at: string
@@ -182,6 +184,8 @@ export interface DraftSave {
 export interface Tx extends Repositories, Deploying {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
+  /** Remembers who was told the link of a person's invitation, also when the person is removed. */
+  readonly noteInviter: (userId: UserId, by: string) => Effect.Effect<void, Unavailable>
   /** Whether an invitation may be sent to the address now, which counts it: once an hour, some an hour in the organisation. */
   readonly takeInviteMail: (address: string) => Effect.Effect<boolean, Unavailable>
   /** Those of the addresses that may be written to: confirmed, or of before confirmations, for a time. */

@@ -1,5 +1,5 @@
 /** Records of people and roles. A person of an organisation signs in as an identity. Contract: users and roles. */
-import { Schema } from "effect"
+import { Either, Schema } from "effect"
 import { Conflict, invalid, InvalidState, type ValidationFailed } from "../Failure.js"
 import { CustomerId, IdentityId, OrganisationId, RoleId, UserId } from "../Ids.js"
 import {
@@ -204,6 +204,20 @@ export const statusRefusal = ({ identityId, status }: User): ValidationFailed | 
     return invalid("status", "NOT_ALLOWED", "cannot be invited: the person has signed in already; send active")
   return undefined
 }
+
+/**
+ * The address of a person who calls and says who it is, by `actor`: nobody who has signed in acts as another. Left: the
+ * request names another.
+ */
+export const claimedPerson = (
+  { email, id }: User,
+  actor: string | undefined
+): Either.Either<string, ValidationFailed> =>
+  actor === undefined || actor === id || actor.toLowerCase() === email.toLowerCase()
+    ? Either.right(email)
+    : Either.left(
+        invalid("actor", "NOT_ALLOWED", `is you, ${email}, since you have signed in: send that, or leave it out`)
+      )
 
 /** The refusal of a change to the last active owner who reaches all customers. */
 export const lastOwnerRefusal = (): Conflict => {

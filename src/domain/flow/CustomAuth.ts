@@ -7,6 +7,9 @@ import type { CustomAuth, FlowSpec } from "./Spec.js"
 /** How long a workflow that checks a token may take. Milliseconds. */
 export const customAuthMillis = 5_000
 
+/** Wrong tokens a minute, for one flow of one address: the token may be short enough to guess. */
+export const customAuthGuesses = 10
+
 type Member = "secretName" | "workflowId"
 
 const wanted: { readonly [Type in CustomAuth["type"]]: Member } = {

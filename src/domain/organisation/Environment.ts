@@ -135,7 +135,7 @@ export const deploymentRules = (found: ReadonlyArray<Environment>): DeploymentRu
 export const reviewRequired = (slug: string): Forbidden =>
   new Forbidden({
     code: "REVIEW_REQUIRED",
-    message: `${slug} requires a review: another caller than the one who created the release must do this`
+    message: `${slug} requires a review: another author than the one who created the release must do this. A key is of who made it; who was invited is another author after signing in by mail, at the identity provider or by the operator's link`
   })
 
 /** Whether the text can be the slug of an environment, in any case. */

@@ -4,7 +4,7 @@
  */
 import { Either, Schema } from "effect"
 import type { Detail } from "../Failure.js"
-import { CustomerId, NotificationId, OrganisationId, UserId } from "../Ids.js"
+import { CustomerId, NotificationId, OrganisationId, SpaceId, UserId } from "../Ids.js"
 import type { Json, JsonObject } from "../Json.js"
 import { generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
 import { AnsweredTime, Rfc3339 } from "../Time.js"
@@ -26,6 +26,8 @@ export const notificationStatuses = ["queued", "sent", "failed", "read"] as cons
 const notificationMembers = {
   id: generatedValue(NotificationId, Schema.String),
   organisationId: owner(OrganisationId),
+  /** Whose records it names; `null`: it names nothing of a workspace. */
+  spaceId: hidden(Schema.NullOr(SpaceId)),
   customerId: optional(Schema.NullOr(CustomerId), null, Schema.NullOr(Schema.String), Schema.NullOr(Schema.String)),
   userId: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(200)))),
   channel: optional(Schema.Literal(...notificationChannels), "in_app"),

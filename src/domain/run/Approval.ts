@@ -43,7 +43,9 @@ export const Approval = recordOf("Approval", {
   decision: generatedValue(Schema.NullOr(ApprovalDecision)),
   comment: generatedValue(NullableText),
   actor: generatedValue(
-    NullableText.annotations({ description: "The approver who decided, as the caller of the decision claims." })
+    NullableText.annotations({
+      description: "The approver who decided: who has signed in, or whom the key of the decision names."
+    })
   ),
   /** Who sent the decision: the key that claims the actor, or the person who used a link. */
   decidedBy: generatedValue(Schema.NullOr(AuditActor.pick("type", "id", "name"))),
@@ -58,9 +60,12 @@ export type Approval = typeof Approval.stored.Type
 export const DecideApproval = Schema.Struct({
   decision: ApprovalDecision,
   comment: Schema.optional(Schema.NullOr(text(commentLength))),
-  actor: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(320)).annotations({
-    description: "One of the approvers: an e-mail address or a user's id."
-  })
+  actor: Schema.optional(
+    Schema.String.pipe(Schema.minLength(1), Schema.maxLength(320)).annotations({
+      description:
+        "One of the approvers: an e-mail address or a user's id. A key names one; who has signed in decides as itself, and may leave it out."
+    })
+  )
 }).annotations({ identifier: "ApprovalDecision" })
 export type DecideApproval = typeof DecideApproval.Type
 

@@ -7,6 +7,7 @@ import { type Clock, Duration, Effect } from "effect"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { RateLimited } from "../../domain/Failure.js"
 import { sessionLimits } from "../../domain/access/Session.js"
+import { customAuthGuesses } from "../../domain/flow/CustomAuth.js"
 import { refusalLimits } from "../../domain/Limits.js"
 import { RecentMap } from "../../domain/RecentMap.js"
 
@@ -81,14 +82,41 @@ const makeFailInTurn = (clock: Clock.Clock) => {
     })
 }
 
-/** Counters of refused attempts, shared by all surfaces of the node. */
+/**
+ * Limits the wrong tries of a secret that a tenant has chosen, which may be short enough to guess. `of`: the secret and the
+ * address. `check`: whether the try is right. Fails with `RateLimited` after too many, whatever the try is; so do tries that
+ * were being checked meanwhile, so that many at once find out no more than one after the other.
+ */
+const makeLimitGuesses =
+  (clock: Clock.Clock, guesses: Counter, failInTurn: ReturnType<typeof makeFailInTurn>) =>
+  <E>(of: string, check: Effect.Effect<boolean, E>): Effect.Effect<boolean, E | RateLimited> =>
+    Effect.suspend(() => {
+      const refusal = () => guesses.exceeded(of, clock.unsafeCurrentTimeMillis())
+      const before = refusal()
+      if (before !== undefined) return failInTurn(before)
+      return Effect.flatMap(check, (isRight): Effect.Effect<boolean, RateLimited> => {
+        const meanwhile = refusal()
+        if (meanwhile !== undefined) return failInTurn(meanwhile)
+        if (!isRight) guesses.count(of, clock.unsafeCurrentTimeMillis())
+        return Effect.succeed(isRight)
+      })
+    })
+
+/**
+ * Counters of refused attempts, shared by all surfaces of the node. What is not counted here by its secret is a secret of
+ * `Identifiers.secret`, which nobody guesses.
+ */
 export class RefusalCounters extends Effect.Service<RefusalCounters>()("svc/RefusalCounters", {
-  effect: Effect.map(Effect.all([Effect.clock, Ownership]), ([clock, { servers }]) => ({
-    unknownCredentials: makeCounter(refusalLimits.unknownCredentials, servers),
-    knownCallers: makeCounter(refusalLimits.ofOneCaller, servers),
-    /** Every try to sign in, also one that succeeds. */
-    signIns: makeCounter(sessionLimits.triesPerMinute, servers),
-    signatures: makeCounter(refusalLimits.ofOneCaller, servers),
-    failInTurn: makeFailInTurn(clock)
-  }))
+  effect: Effect.map(Effect.all([Effect.clock, Ownership]), ([clock, { servers }]) => {
+    const failInTurn = makeFailInTurn(clock)
+    return {
+      unknownCredentials: makeCounter(refusalLimits.unknownCredentials, servers),
+      knownCallers: makeCounter(refusalLimits.ofOneCaller, servers),
+      /** Every try to sign in, also one that succeeds. */
+      signIns: makeCounter(sessionLimits.triesPerMinute, servers),
+      signatures: makeCounter(refusalLimits.ofOneCaller, servers),
+      limitGuesses: makeLimitGuesses(clock, makeCounter(customAuthGuesses, servers), failInTurn),
+      failInTurn
+    }
+  })
 }) {}

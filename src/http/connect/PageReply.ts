@@ -41,7 +41,6 @@ export const pageReply = ({ body, formTargets = [], nonce, script, status, title
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
     "content-security-policy": [
       "default-src 'none'",
       `style-src 'nonce-${nonce}'`,

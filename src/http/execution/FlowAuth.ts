@@ -1,6 +1,6 @@
 /**
  * Checks the token of a flow's own authentication before surface B starts the flow: against a secret, in constant time, or by
- * a workflow. What cannot be checked is refused. Contract: surface B.
+ * a workflow. What cannot be checked is refused, and so is who has sent too many wrong ones. Contract: surface B.
  */
 import { Effect, Option, Redacted } from "effect"
 import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
@@ -14,14 +14,15 @@ import type { CustomAuth } from "../../domain/flow/Spec.js"
 import type { WorkflowId } from "../../domain/Ids.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
 import { workflowHeaders } from "../../domain/Tenancy.js"
+import { RefusalCounters, subscriberOf } from "../auth/RefusalCounters.js"
 import { makeStartRequests, type RunCall } from "./StartRequests.js"
 
 const refused = (message: string) => new Unauthorized({ code: "UNAUTHORIZED", message, isCustomAuth: true })
-const notAccepted = () => refused("the flow does not accept this token")
 const unchecked = (why: string) => refused(`the flow's own authentication cannot be checked: ${why}`)
 
 /** Makes `authenticate`, which fails unless the flow accepts the request's token. */
 export const makeFlowAuth = Effect.gen(function* () {
+  const refusals = yield* RefusalCounters
   const secrets = yield* RunReads
   const digests = yield* Digests
   const runnables = yield* Runnables
@@ -34,7 +35,7 @@ export const makeFlowAuth = Effect.gen(function* () {
     { workflowId }: Runnable,
     name: string,
     token: string
-  ): Effect.fn.Return<void, Failure> {
+  ): Effect.fn.Return<boolean, Failure> {
     const reader = {
       organisationId: caller.organisationId,
       spaceId: caller.spaceId,
@@ -51,7 +52,7 @@ export const makeFlowAuth = Effect.gen(function* () {
     if (Option.isNone(found)) return yield* unchecked(`there is no secret ${name}`)
     const { sha256Hex } = digests
     // Digests, so that not even the length is told.
-    if (!digests.equal(sha256Hex(Redacted.value(found.value.value)), sha256Hex(token))) return yield* notAccepted()
+    return digests.equal(sha256Hex(Redacted.value(found.value.value)), sha256Hex(token))
   })
 
   /** The workflow in the flow's environment, if it can be asked. */
@@ -81,7 +82,7 @@ export const makeFlowAuth = Effect.gen(function* () {
     call: RunCall,
     id: string,
     token: string
-  ): Effect.fn.Return<void, Failure> {
+  ): Effect.fn.Return<boolean, Failure> {
     const { caller, context, request } = call
     const start = executions.start({
       ...requestedStart(call, yield* checkerOf(call, id)),
@@ -96,8 +97,19 @@ export const makeFlowAuth = Effect.gen(function* () {
       return yield* new Unavailable({ reason: "the flow's authentication moved to another node", retryAfterSeconds: 1 })
     if (started._tag !== "Ended" || started.end.status !== "completed")
       return yield* unchecked(`the workflow ${id} did not complete within ${customAuthMillis / 1_000} s`)
-    if (!accepts(started.end.output)) return yield* notAccepted()
+    return accepts(started.end.output)
   })
+
+  const isAccepted = (
+    call: RunCall,
+    runnable: Runnable,
+    { secretName, type, workflowId }: CustomAuth,
+    token: string
+  ): Effect.Effect<boolean, Failure> => {
+    if (type === "workflow")
+      return workflowId === undefined ? unchecked("it names no workflow") : askWorkflow(call, workflowId, token)
+    return secretName === undefined ? unchecked("it names no secret") : checkSecret(call, runnable, secretName, token)
+  }
 
   const check = (call: RunCall, runnable: Runnable, auth: CustomAuth): Effect.Effect<void, Failure> => {
     const { headers } = call.request
@@ -110,10 +122,13 @@ export const makeFlowAuth = Effect.gen(function* () {
           ? "send the flow's token in authorization: Bearer TOKEN"
           : "send the flow's token in authorization"
       )
-    const { secretName, workflowId } = auth
-    if (auth.type === "workflow")
-      return workflowId === undefined ? unchecked("it names no workflow") : askWorkflow(call, workflowId, token)
-    return secretName === undefined ? unchecked("it names no secret") : checkSecret(call, runnable, secretName, token)
+    return Effect.flatMap(
+      refusals.limitGuesses(
+        `${runnable.workflowId}|${subscriberOf(call.caller.ip)}`,
+        isAccepted(call, runnable, auth, token)
+      ),
+      (found) => (found ? Effect.void : refused("the flow does not accept this token"))
+    )
   }
 
   const authenticate = (call: RunCall, runnable: Runnable): Effect.Effect<void, Failure> =>

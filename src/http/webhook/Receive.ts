@@ -47,11 +47,7 @@ const challengeIn = (target: string): string | undefined => {
 /** Echoes a challenge as text, which no browser takes for a page. */
 const challengeReply = (challenge: string, requestId: RequestId): RawReply => ({
   status: 200,
-  headers: {
-    "content-type": "text/plain; charset=utf-8",
-    "x-content-type-options": "nosniff",
-    "x-request-id": requestId
-  },
+  headers: { "content-type": "text/plain; charset=utf-8", "x-request-id": requestId },
   body: challenge
 })
 

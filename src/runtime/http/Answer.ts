@@ -1,6 +1,10 @@
-/** Writes replies, complete or streamed, also before their request has ended. */
+/**
+ * Writes replies, complete or streamed, also before their request has ended. All that this server answers leaves here, with
+ * what keeps browsers from taking it for something else.
+ */
 import { Duration } from "effect"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
 import { refusedBody } from "../../domain/Limits.js"
 import type { StreamedBody, RawReply } from "../../http/Wire.js"
 import type { OpenReply } from "./OpenReplies.js"
@@ -12,6 +16,21 @@ export interface Rest {
   readonly forget: () => void
 }
 
+/** What a browser opens as a document, which may have scripts. */
+const documentType = /^\s*(?:text\/(?:html|xml)|image\/svg\+xml|application\/(?:[\w.-]+\+)?xml)/i
+
+/** Of a document without a policy of its own, which is no page of the service: it runs, loads and sends nothing. */
+const closedPolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
+
+/** The headers of an answer, and those that every answer has. */
+const withProtection = (headers: RawReply["headers"]): RawReply["headers"] => ({
+  ...headers,
+  "x-content-type-options": "nosniff",
+  ...(headers["content-security-policy"] === undefined && documentType.test(headers["content-type"] ?? "")
+    ? { "content-security-policy": closedPolicy }
+    : {})
+})
+
 /** Writes a reply. `open`: its place on the connection; `rest`: of a request whose body may not have ended. */
 export const write = (response: ServerResponse, reply: RawReply, open: OpenReply, rest?: Rest): void => {
   const unread = rest === undefined || rest.request.complete ? undefined : rest
@@ -21,7 +40,7 @@ export const write = (response: ServerResponse, reply: RawReply, open: OpenReply
   const length = Buffer.byteLength(reply.body)
   const bodiless = reply.status === 204 || reply.status === 304
   response.writeHead(reply.status, {
-    ...reply.headers,
+    ...withProtection(reply.headers),
     ...(bodiless ? {} : { "content-length": String(length) })
   })
   response.end(bodiless ? undefined : reply.body)
@@ -30,10 +49,27 @@ export const write = (response: ServerResponse, reply: RawReply, open: OpenReply
 /** Answers before the request has ended, and closes the connection when it has. */
 export const refuse = (response: ServerResponse, { body, headers, status }: RawReply, rest: Rest): void => {
   if (response.destroyed || !isWhole(body)) return
-  response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" })
+  response.writeHead(status, closing(headers, body))
   response.write(body)
   afterRest(rest, () => response.end())
 }
+
+const closing = (headers: RawReply["headers"], body: string | Uint8Array): RawReply["headers"] => ({
+  ...withProtection(headers),
+  "content-length": String(Buffer.byteLength(body)),
+  connection: "close"
+})
+
+/** Answers on a socket that is no longer node:http's, and ends it. `done`: when the answer is written. */
+export const answerSocket = (socket: Duplex, { body, headers, status }: RawReply, done?: () => void): void => {
+  const text = typeof body === "string" ? body : ""
+  const lines = Object.entries(closing(headers, text)).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}\r\n${lines.join("")}\r\n${text}`, done)
+}
+
+/** Answers a request that asked for another protocol, and closes its connection. */
+export const refuseUpgrade = (socket: Duplex, reply: RawReply): void =>
+  answerSocket(socket, reply, () => socket.destroy())
 
 export const isWhole = (body: RawReply["body"]): body is string | Uint8Array =>
   typeof body === "string" || body instanceof Uint8Array
@@ -52,7 +88,7 @@ const stream = (
   if (response.destroyed) return cancel()
   // Cancels at once when the client disconnects, instead of at the next chunk.
   open.onEnd(cancel)
-  response.writeHead(status, { ...headers })
+  response.writeHead(status, withProtection(headers))
   response.flushHeaders()
   const end = (): void => {
     if (rest === undefined) return void response.end()

@@ -21,7 +21,7 @@ interface BuiltFile {
 }
 
 /** Headers that all such files have. */
-export const fixedHeaders = { "x-content-type-options": "nosniff", vary: "accept-encoding" }
+export const fixedHeaders = { vary: "accept-encoding" }
 
 /** Where the build leaves the list of `name`. */
 export const builtList = (name: string): string => fileURLToPath(new URL(`${name}.json`, import.meta.url))

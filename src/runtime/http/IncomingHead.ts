@@ -1,6 +1,7 @@
 /** What of a request comes before its body: as the handlers read it, what is wrong with it, and the answer to bytes that are none. */
 import type { IncomingMessage } from "node:http"
-import type { RequestHead } from "../../http/Wire.js"
+import { errorReply } from "../../http/ErrorRows.js"
+import type { RawReply, RequestHead } from "../../http/Wire.js"
 import { callerGone } from "./IncomingBody.js"
 
 const headersOf = (request: IncomingMessage): { readonly [name: string]: string } => {
@@ -20,28 +21,39 @@ export const headOf = (request: IncomingMessage): RequestHead => ({
   remoteAddress: request.socket.remoteAddress ?? ""
 })
 
-const clientMistake = ({ code }: NodeJS.ErrnoException): readonly [status: number, reason: string, message: string] => {
+/** What was wrong, in the form of errors. */
+type Mistake = Parameters<typeof errorReply>[0]
+
+const clientMistake = ({ code }: NodeJS.ErrnoException): Pick<Mistake, "status" | "message"> => {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return [431, "Request Header Fields Too Large", "headers larger than 32 KiB"]
+      return { status: 431, message: "headers larger than 32 KiB" }
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [408, "Request Timeout", "the request took too long to come in"]
+      return { status: 408, message: "the request took too long to come in" }
     default:
-      return [400, "Bad Request", "not an HTTP request"]
+      return { status: 400, message: "not an HTTP request" }
   }
 }
 
-/** Checks what node:http accepts and this server does not. */
-export const mistakeIn = (request: IncomingMessage): string | undefined => {
-  if (request.httpVersionMajor !== 1) return "send HTTP/1.1"
-  const { rawHeaders } = request
+/** Checks what this server does not accept, and what node:http would answer in a form of its own. */
+export const mistakeIn = ({
+  headers: { expect },
+  httpVersionMajor,
+  httpVersionMinor,
+  rawHeaders
+}: IncomingMessage): string | undefined => {
+  if (httpVersionMajor !== 1) return "send HTTP/1.1"
+  if (expect !== undefined && !continues.test(expect)) return "the header Expect takes 100-continue only"
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]
     if (name?.length === 4 && name.toLowerCase() === "host") hosts++
   }
-  return hosts > 1 ? "the header Host must be there only once" : undefined
+  if (hosts > 1) return "the header Host must be there only once"
+  return hosts === 0 && httpVersionMinor > 0 ? "the header Host is missing" : undefined
 }
+
+const continues = /^\s*100-continue\s*$/i
 
 /** Explains why a body failed. */
 export const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
@@ -49,16 +61,6 @@ export const brokenBy = ({ code }: NodeJS.ErrnoException): string => {
   return code === "HPE_INVALID_EOF_STATE" || code === "ECONNRESET" ? callerGone : "the body is not valid HTTP"
 }
 
-/** The whole answer to bytes that are not a valid HTTP request. */
-export const malformedAnswer = (error: NodeJS.ErrnoException): string => {
-  const [status, reason, message] = clientMistake(error)
-  const body = JSON.stringify({
-    code: "INVALID_REQUEST",
-    statusCode: status,
-    message,
-    requestId: "req_none",
-    retryable: false,
-    details: []
-  })
-  return `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
-}
+/** The answer to bytes that are not a valid HTTP request, and so have no id. */
+export const malformedAnswer = (error: NodeJS.ErrnoException): RawReply =>
+  errorReply({ code: "INVALID_REQUEST", ...clientMistake(error) }, "req_none")

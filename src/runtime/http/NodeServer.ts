@@ -23,14 +23,14 @@ import {
 } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
-import { isWhole, refuse, type Rest, write } from "./Answer.js"
+import { answerSocket, isWhole, refuse, refuseUpgrade, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingConnections } from "./IncomingConnections.js"
 import { IncomingBody } from "./IncomingBody.js"
 import { brokenBy, headOf, malformedAnswer, mistakeIn } from "./IncomingHead.js"
 import { inflateBody } from "./Inflate.js"
 import { rpcPath } from "../../http/rpc/RpcFront.js"
-import { answerUpgrade, type RpcSockets } from "./rpc/RpcSockets.js"
+import type { RpcSockets } from "./rpc/RpcSockets.js"
 import { endServing, stopAccepting, stopServer } from "./ServerEnd.js"
 import { asksForWebSocket, goOnReading, readAhead, serveAsUsual } from "./Upgrade.js"
 import { EndlessReplies } from "./EndlessReplies.js"
@@ -294,24 +294,38 @@ export const serve = (
     /** Answers bytes that are not a valid HTTP request, unless the handler of a streamed request answers them. */
     const onClientError = (error: NodeJS.ErrnoException, socket: Duplex) => {
       if (!socket.writable || arrivals.get(socket)?.fail(brokenBy(error)) === true) return
-      replies.afterAnswers(socket, () => socket.end(malformedAnswer(error)))
+      replies.afterAnswers(socket, () => answerSocket(socket, malformedAnswer(error)))
     }
 
     const { rpc } = handlers
     const leaveRpc = (patience: Duration.Duration) => rpc?.leave(patience) ?? Effect.void
 
-    /** Opens a connection of the typed RPC; what else asks for another protocol is served as usual. */
+    /** The refusal of a request that is not to be read, if there is one. */
+    const refusalOf = (mistake: string | undefined): Failure | undefined => {
+      if (!gate.isOpen) return stopping
+      return mistake === undefined ? undefined : new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
+    }
+
+    /** Opens a connection of the typed RPC; what else asks for another protocol is served as usual, except a tunnel. */
     const upgrade = (request: IncomingMessage, socket: Duplex, first: Buffer) => {
-      if (rpc === undefined || pathOf(request.url ?? "/") !== rpcPath || !asksForWebSocket(request))
-        return serveAsUsual(server, request, socket, first)
+      const isTunnel = request.method === "CONNECT"
+      const isOpening = rpc !== undefined && pathOf(request.url ?? "/") === rpcPath && asksForWebSocket(request)
+      if (!isTunnel && !isOpening) return serveAsUsual(server, request, socket, first)
       connections.onUpgraded(request.socket)
       const head = headOf(request)
-      const mistake = mistakeIn(request)
-      const refused =
-        mistake === undefined ? undefined : new InvalidRequest({ code: "INVALID_REQUEST", message: mistake })
-      const failure = gate.isOpen ? refused : stopping
-      if (failure === undefined) rpc.upgrade(request, socket, first, head)
-      else answerUpgrade(socket, handlers.refused(failure, head, false))
+      const failure = refusalOf(isTunnel ? "CONNECT is not served: this server is no proxy" : mistakeIn(request))
+      if (failure !== undefined) refuseUpgrade(socket, handlers.refused(failure, head, false))
+      else rpc?.upgrade(request, socket, first, head)
+    }
+
+    /** Takes over a socket that node:http hands over, after the answers to what came before on it. */
+    const onHandedOver = (request: IncomingMessage, socket: Duplex, first: Buffer) => {
+      // node:http no longer listens to it.
+      socket.on("error", () => socket.destroy())
+      goOnReading(socket)
+      let takeOver = (): Buffer => first
+      const waits = replies.afterAnswers(socket, () => upgrade(request, socket, takeOver()))
+      if (waits) takeOver = readAhead(socket, first)
     }
 
     const expiry = setInterval(() => receiving.expire(performance.now()), 1_000).unref()
@@ -324,7 +338,9 @@ export const serve = (
         headersTimeout: Duration.toMillis(headerDeadline),
         // Bounds reading a request, not answering it: a provider behind the proxy may take longer.
         requestTimeout: 60_000,
-        connectionsCheckingInterval: 1_000
+        connectionsCheckingInterval: 1_000,
+        // Its absence is refused in the form of errors.
+        requireHostHeader: false
       },
       (request, response) => onRequest(request, response)
     )
@@ -332,14 +348,10 @@ export const serve = (
     server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) =>
       onRequest(request, response, () => response.writeContinue())
     )
-    server.on("upgrade", (request, socket, first) => {
-      // node:http no longer listens to it.
-      socket.on("error", () => socket.destroy())
-      goOnReading(socket)
-      let takeOver = (): Buffer => first
-      const waits = replies.afterAnswers(socket, () => upgrade(request, socket, takeOver()))
-      if (waits) takeOver = readAhead(socket, first)
-    })
+    // Another expectation: the request is served like all others, which refuse it.
+    server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => onRequest(request, response))
+    server.on("upgrade", onHandedOver)
+    server.on("connect", onHandedOver)
     server.on("clientError", (error, socket) => onClientError(error, socket))
     yield* Effect.addFinalizer(() =>
       Effect.zipRight(

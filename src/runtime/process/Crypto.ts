@@ -53,6 +53,9 @@ const makeHmac = (key: Buffer): ((text: string) => Buffer) => {
   }
 }
 
+/** Of a secret: 43 characters. */
+const secretBytes = 32
+
 /** `millis`: the wall clock in Unix milliseconds; replaced in tests. */
 export const makeIdentifiers = (millis: () => number = Date.now): typeof Identifiers.Service => {
   const nextUlid = monotonicUlid(millis)
@@ -60,6 +63,7 @@ export const makeIdentifiers = (millis: () => number = Date.now): typeof Identif
     // Ids are created only here, in the form of their brand.
     next: <P extends IdPrefix>(prefix: P) => `${prefix}_${nextUlid()}` as IdOf[P],
     workflow: () => `wf_${randomBytes(6).toString("hex")}` as WorkflowId,
+    secret: () => randomBytes(secretBytes).toString("base64url"),
     token: (length) =>
       randomBytes(Math.ceil((length * 3) / 4))
         .toString("base64url")

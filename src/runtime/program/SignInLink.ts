@@ -7,8 +7,6 @@ import { addLink } from "../postgres/access/SignIns.js"
 import { WriterSql } from "../postgres/database/Pools.js"
 import { rowDecoder } from "../postgres/record/Table.js"
 
-const tokenLength = 43
-
 /** Stores a link that signs in the owner of the organisation, or the person of the address, once. `url`: that of the service. */
 export const makeSignInLink = Effect.fn("SignInLink.make")(function* (
   organisationId: OrganisationId,
@@ -16,7 +14,7 @@ export const makeSignInLink = Effect.fn("SignInLink.make")(function* (
   url: string
 ) {
   const digests = yield* Digests
-  const token = (yield* Identifiers).token(tokenLength)
+  const token = (yield* Identifiers).secret()
   yield* addLink(yield* WriterSql, { hash: digests.keyHash(`sign-in|${token}`), organisationId, email })
   return Redacted.make(`${url}/login#token=${token}`)
 })

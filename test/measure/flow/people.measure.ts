@@ -3,7 +3,7 @@ import { afterAll, assert, beforeAll, it } from "@effect/vitest"
 import { assertWithin } from "../../support/pace.js"
 import { decide, ended, execute, opened, published, startPeople, stopPeople, svc } from "../../support/people.js"
 
-beforeAll(startPeople, 60_000)
+beforeAll(() => startPeople(), 60_000)
 afterAll(stopPeople)
 
 it("a run goes on after its approval, also beside an organisation that has as many as it may", async () => {

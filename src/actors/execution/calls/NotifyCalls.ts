@@ -79,6 +79,7 @@ export const makeNotifyCalls = Effect.gen(function* () {
     const { run } = spec
     const content: Parameters<typeof makeNotification>[3] = {
       organisationId: run.organisationId,
+      spaceId: run.spaceId,
       customerId: run.customerId,
       userId: channel === "in_app" && typeof to === "string" ? to : null,
       severity: severity ?? "info",

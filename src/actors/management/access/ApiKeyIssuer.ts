@@ -17,9 +17,6 @@ import { checkKeyPlan, requestedExpiry, findKeyCustomers, makeApiKeyChecks } fro
 import type { Principal } from "../Caller.js"
 import { findKeyWorkspace } from "../organisation/WorkspaceRecords.js"
 
-/** Characters of a secret's random part. */
-const secretLength = 43
-
 const identityPlace = (key: Pick<ApiKey, "organisationId" | "id">) => ({
   organisation: key.organisationId,
   table: "api_keys",
@@ -34,12 +31,12 @@ export const makeApiKeyIssuer = Effect.gen(function* () {
   const { addressRefusal, checkWithinCaller, resolveScope } = yield* makeApiKeyChecks
 
   const makeSecret = (mode: KeyMode): { readonly text: string; readonly stored: StoredSecret } => {
-    const text = `${keyPrefix(mode)}${identifiers.token(secretLength)}`
+    const text = `${keyPrefix(mode)}${identifiers.secret()}`
     return { text, stored: { hash: digests.keyHash(text), last4: text.slice(-4) } }
   }
 
   const makeIdentitySecret = Effect.fnUntraced(function* (key: Pick<ApiKey, "organisationId" | "id">) {
-    const text = `svs_${identifiers.token(secretLength)}`
+    const text = `svs_${identifiers.secret()}`
     const sealed = yield* Effect.mapError(vault.seal(identityPlace(key), Redacted.make(text)), vaultClosed)
     return { text, sealed }
   })

@@ -11,7 +11,7 @@ import { MailSignIns, type OpenMailLink } from "../../ports/access/MailSignIns.j
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Origin } from "../../ports/Origin.js"
-import { makeSignInAttempts, signInTokenLength } from "./SignInAttempts.js"
+import { makeSignInAttempts } from "./SignInAttempts.js"
 import { SignInMails } from "./SignInMails.js"
 
 /** The path of the page that a mail's link opens; the token is in its fragment. */
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
   const browserHash = (token: string) => digests.keyHash(`mail-browser|${token}`)
 
   const takeForCode = Effect.fnUntraced(function* ({ identityId, token }: UsedMailLink, browser: Browser) {
-    const code = signInCode(identifiers.token(signInTokenLength))
+    const code = signInCode(identifiers.secret())
     const link = { tokenHash: linkHash(token), codeHash: digests.keyHash(`mail-code|${code}`), identityId }
     const taken = yield* signIns.takeForCode(link)
     if (taken._tag === "Taken") return { _tag: "Code", code: Redacted.make(code) } satisfies MailLinkOutcome
@@ -68,8 +68,8 @@ const make = Effect.gen(function* () {
 
     /** Begins, and returns the token by which the browser is known. `query`: added to the path of the link. */
     ask: Effect.fnUntraced(function* (email: string, query: string): Effect.fn.Return<Redacted.Redacted, Unavailable> {
-      const token = identifiers.token(signInTokenLength)
-      const browser = identifiers.token(signInTokenLength)
+      const token = identifiers.secret()
+      const browser = identifiers.secret()
       const tokenHash = linkHash(token)
       yield* signIns.begin({ browserHash: browserHash(browser), tokenHash, email })
       const mail = Effect.map(signIns.takeMail(tokenHash), (organisationId) =>

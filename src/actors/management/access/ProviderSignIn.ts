@@ -17,7 +17,7 @@ import { ProviderSignIns } from "../../ports/access/ProviderSignIns.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { inviteHash } from "./InvitationAcceptance.js"
-import { makeSignInAttempts, signInTokenLength } from "./SignInAttempts.js"
+import { makeSignInAttempts } from "./SignInAttempts.js"
 
 /** What is begun: to sign in, perhaps with an invitation; or to link the provider to who is signed in. */
 export type ProviderPurpose =
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
   const signingIn = "sign-in"
 
   const begin = Effect.fnUntraced(function* (provider: OperatorIdentityProvider, purpose: ProviderPurpose) {
-    const token = identifiers.token(signInTokenLength)
+    const token = identifiers.secret()
     const isLink = purpose._tag === "Link"
     const url = yield* provider.authorizationUrl(begunOf(token, isLink ? linking(purpose.identityId) : signingIn))
     const invitation = isLink ? null : purpose.invitation

@@ -49,12 +49,15 @@ const lockOwn = Effect.fnUntraced(function* (
 const childrenOf = (tx: Tx, { id }: Role, limit: number) => tx.roles.list({ where: { parent: id }, limit })
 const conflict = (message: string) => new Conflict({ code: "CONFLICT", message })
 
-/** Fails if the role would have more than its parent or the caller, or less than a role that it is the parent of. */
-const checkPermissions = Effect.fnUntraced(function* (
+/**
+ * The role, which may be stored. Fails if it would have more than its parent or the caller, or less than a role that it is
+ * the parent of. Every new or changed role passes it.
+ */
+const checkedRole = Effect.fnUntraced(function* (
   tx: Tx,
   { caller }: CallContext,
   role: Role
-): Effect.fn.Return<void, Failure> {
+): Effect.fn.Return<Role, Failure> {
   if (role.parent !== null) yield* refuseWith(checkRole(role.permissions, yield* findRole(tx, "parent", role.parent)))
   yield* refuseWith(grantRefusal({ permissions: toSet(role.permissions), customers: [] }, caller))
   const children = yield* childrenOf(tx, role, mostChildren + 1)
@@ -63,6 +66,7 @@ const checkPermissions = Effect.fnUntraced(function* (
   const wider = children.find(({ permissions }) => checkRole(permissions, role) !== undefined)
   if (wider !== undefined)
     return yield* conflict(`the role ${wider.name} has permissions that its parent would lose: change that role first`)
+  return role
 })
 
 const make = Effect.gen(function* () {
@@ -74,14 +78,14 @@ const make = Effect.gen(function* () {
     list: (context: CallContext, params: PageRequest) =>
       read(context, (tx) => pages.views(tx.roles, params, { searchIn: ["name"] }, (one) => Role.show(one))),
 
-    /** Fails if the new role has more permissions than its parent. */
+    /** Fails if the new role has more permissions than its parent or the caller. */
     create: (context: CallContext, input: CreateRole) =>
       change(context, function* (tx) {
         yield* lockPeople(tx)
         const now = yield* currentTimestamp
         const parent = yield* findRole(tx, "parent", input.parent)
-        yield* refuseWith(checkRole(input.permissions, parent))
-        const role = newRole(context.caller.organisationId, identifiers.next("role"), input, parent.id, now)
+        const id = identifiers.next("role")
+        const role = yield* checkedRole(tx, context, newRole(context.caller.organisationId, id, input, parent.id, now))
         yield* tx.roles.insert(role)
         return { value: Role.show(role), resource: resourceOf(role), after: Role.show(role) }
       }),
@@ -94,7 +98,7 @@ const make = Effect.gen(function* () {
         const shown = Role.show(before)
         const changes = yield* pickChanges(UpdateRole, input, shown)
         const after = changedRole(before, changes, yield* currentTimestamp)
-        if (changes.permissions !== undefined) yield* checkPermissions(tx, context, after)
+        if (changes.permissions !== undefined) yield* checkedRole(tx, context, after)
         yield* tx.roles.update(after)
         return { value: Role.show(after), resource: resourceOf(after), before: shown, after: Role.show(after) }
       }),

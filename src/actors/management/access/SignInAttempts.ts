@@ -8,9 +8,6 @@ import { AuditTrail } from "../../ports/AuditTrail.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 
-/** Letters of the tokens of sessions and links. */
-export const signInTokenLength = 43
-
 /** The hash by which a session is known. */
 export const sessionHash = (digests: Digests["Type"], token: string): string => digests.keyHash(`session|${token}`)
 
@@ -43,7 +40,7 @@ export const makeSignInAttempts = Effect.gen(function* () {
     browser: Browser,
     open: (session: NewSession) => Effect.Effect<SignInOutcome, Unavailable>
   ): Effect.fn.Return<Option.Option<Redacted.Redacted>, Unavailable> {
-    const token = identifiers.token(signInTokenLength)
+    const token = identifiers.secret()
     const outcome = yield* open({
       id: identifiers.next("ses"),
       hash: sessionHash(digests, token),

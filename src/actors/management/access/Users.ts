@@ -31,7 +31,6 @@ import { currentTimestamp } from "../Timestamp.js"
 import { inviteHash } from "./InvitationAcceptance.js"
 import { findRole, lockPeople } from "./Roles.js"
 import { SignInMails } from "./SignInMails.js"
-import { signInTokenLength } from "./SignInAttempts.js"
 
 /** An invitation. Whoever has `token` can accept it; it is shown once. */
 export interface Invitation {
@@ -122,7 +121,7 @@ const make = Effect.gen(function* () {
 
   /** A token, its hash, and when it expires. */
   const makeInvitation = Effect.map(DateTime.now, (now) => {
-    const token = identifiers.token(signInTokenLength)
+    const token = identifiers.secret()
     return {
       token: Redacted.make(token),
       hash: inviteHash(digests, token),
@@ -162,6 +161,7 @@ const make = Effect.gen(function* () {
       now
     )
     yield* tx.users.insert(user)
+    yield* tx.noteInviter(user.id, caller.id)
     const mailed = yield* takeMail(tx, user)
     const invitation: Invitation = { userId: user.id, token, expiresAt, mailed }
     return { value: { email: user.email, invitation }, resource: resourceOf(user), after: User.show(user) }
@@ -178,6 +178,7 @@ const make = Effect.gen(function* () {
       const { expiresAt, hash, now, token } = yield* makeInvitation
       const after = invitedAgain(before, hash, expiresAt, now)
       yield* tx.users.update(after)
+      yield* tx.noteInviter(after.id, context.caller.id)
       const mailed = yield* takeMail(tx, after)
       const invitation: Invitation = { userId: after.id, token, expiresAt, mailed }
       return {

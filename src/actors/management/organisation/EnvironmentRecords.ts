@@ -8,6 +8,7 @@ import {
   type Environment,
   reviewRequired
 } from "../../../domain/organisation/Environment.js"
+import type { Authorship } from "../../ports/Deploying.js"
 import type { Tx } from "../../ports/Records.js"
 import { narrowedCallerRefusal, outOfScope, type Principal } from "../Caller.js"
 import { findReached } from "../ReachedRecord.js"
@@ -54,17 +55,17 @@ export const lockDeployments = (tx: Tx) => tx.lockKey("deployments")
 
 /**
  * Fails with `REVIEW_REQUIRED` if the caller would review what it created itself: where a review is required, or where
- * the caller has taken the flag away. `createdBy`: who created what is deployed.
+ * the caller has taken the flag away. `author`: of what is deployed.
  */
 export const checkReview = Effect.fnUntraced(function* (
   tx: Tx,
   caller: Principal,
   { requiresReview, slug, waivedBy }: DeploymentRules,
-  createdBy: string
+  author: Authorship
 ): Effect.fn.Return<void, Failure> {
   if (!requiresReview && waivedBy.length === 0) return
-  if (!(yield* tx.isSameAuthor(caller.id, createdBy))) return
-  for (const waiver of waivedBy) if (yield* tx.isSameAuthor(caller.id, waiver)) return yield* reviewRequired(slug)
+  if (!(yield* tx.isSameAuthor(caller.id, author))) return
+  for (const by of waivedBy) if (yield* tx.isSameAuthor(caller.id, { by, at: null })) return yield* reviewRequired(slug)
   if (requiresReview) return yield* reviewRequired(slug)
 })
 

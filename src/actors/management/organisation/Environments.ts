@@ -165,7 +165,7 @@ const make = Effect.gen(function* () {
           message: `${before.slug} requires a review: set requiresReview to false first`
         })
       // It would come back without the memory of who took the review away.
-      if (before.waivedBy !== null && (yield* tx.isSameAuthor(caller.id, before.waivedBy)))
+      if (before.waivedBy !== null && (yield* tx.isSameAuthor(caller.id, { by: before.waivedBy, at: null })))
         return yield* reviewRequired(before.slug)
       yield* checkUnused(tx, caller, before)
       yield* undeploy(tx, before)

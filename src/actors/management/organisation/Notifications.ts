@@ -35,6 +35,13 @@ export const NotificationList = listQuery({
 })
 type NotificationList = typeof NotificationList.Type
 
+/** The notifications that the caller reads: those of its workspace and of none, about customers that it reaches. */
+const reached = (tx: Tx, caller: Principal, customerId?: string) =>
+  Effect.map(customerListFilter(tx, caller, customerId), (ofCustomers) => ({
+    ...ofCustomers,
+    spaceId: [null, caller.spaceId]
+  }))
+
 /** The customer that the body names. A key of some customers must name one of them. */
 const customerFor = (tx: Tx, caller: Principal, named: string | null | undefined) => {
   if (named !== undefined && named !== null) return customerOfBody(tx, caller, named)
@@ -69,12 +76,12 @@ const make = Effect.gen(function* () {
   const platform = yield* PlatformConfiguration
   const wakeups = yield* Wakeups
 
-  /** Newest first. A key of some customers sees only theirs. Whether one is read is each person's own; keys share a state. */
+  /** Newest first: those of the caller's workspace and of none. A key of some customers sees only theirs. Whether one is read is each person's own; keys share a state. */
   const list = (context: CallContext, params: NotificationList) =>
     read(context, function* (tx) {
       const { channel, customer_id, severity, status } = params
       const { person } = context.caller
-      const where = yield* customerListFilter(tx, context.caller, customer_id)
+      const where = yield* reached(tx, context.caller, customer_id)
       const query = { filters: { channel, severity, status }, searchIn: ["title"] as const }
       return person === null
         ? yield* pages.views(tx.notifications, params, { ...query, where }, (one) => Notification.show(one))
@@ -91,7 +98,7 @@ const make = Effect.gen(function* () {
       const { person } = context.caller
       const where = {
         id: id as Notification["id"], // unchecked text from the request
-        ...(yield* customerListFilter(tx, context.caller, undefined))
+        ...(yield* reached(tx, context.caller))
       }
       const found =
         person === null
@@ -129,6 +136,7 @@ const make = Effect.gen(function* () {
       const createdAt = yield* currentTimestamp
       const content = {
         organisationId,
+        spaceId,
         customerId,
         userId,
         severity,
@@ -167,11 +175,12 @@ const make = Effect.gen(function* () {
       return invalid("ids", "INVALID", "is sent, or all: true, but not both")
     if (before !== undefined && all === undefined) return invalid("before", "INVALID", "is sent with all: true only")
     return change(context, function* (tx) {
-      const { customerId } = yield* customerListFilter(tx, context.caller, undefined)
+      const { customerId } = yield* reached(tx, context.caller)
       const updated = yield* tx.markNotificationsRead({
         ...(context.caller.person === null ? {} : { readerId: context.caller.person.userId }),
         ...(ids === undefined ? {} : { ids }),
         ...(before === undefined ? {} : { before }),
+        spaceId: context.caller.spaceId,
         ...(customerId === undefined ? {} : { customerIds: customerId }),
         at: yield* currentTimestamp
       })

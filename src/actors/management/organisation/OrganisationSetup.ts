@@ -24,15 +24,13 @@ export const fullAccess: FirstKeyBounds = {
   expiresAt: null
 }
 
-const secretLength = 43
-
 export const makeOrganisationSetup = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* Digests
 
   /** The first key of an organisation, with its text, which is shown once. */
   const firstKey = ({ createdAt, id }: Organisation, createdBy: string, bounds: FirstKeyBounds) => {
-    const text = `${keyPrefix(bounds.mode)}${identifiers.token(secretLength)}`
+    const text = `${keyPrefix(bounds.mode)}${identifiers.secret()}`
     const key = newKey(
       {
         name: "First key",

@@ -3,7 +3,7 @@ import { Effect, Option } from "effect"
 import { type Failure, type Forbidden, invalid, refuseWith } from "../../../domain/Failure.js"
 import { deployedRelease, type Pins, type Release, replacedRelease } from "../../../domain/workflow/Release.js"
 import { triggerEnvironment } from "../../../domain/organisation/Environment.js"
-import { type DeploymentPlace, pinnedIds } from "../../ports/Deploying.js"
+import { type Authorship, type DeploymentPlace, pinnedIds } from "../../ports/Deploying.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
 import { checkReview, findRules } from "../organisation/EnvironmentRecords.js"
@@ -11,10 +11,10 @@ import { makeFlowTriggers } from "../trigger/FlowTriggers.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { makeCheckDeployable } from "./ReleaseContents.js"
 
-/** A deployment: `createdBy` created what is deployed, `exactly`: nothing else stays in the environment. */
+/** A deployment. `author`: of what is deployed. `exactly`: nothing else stays in the environment. */
 interface Deployment {
   readonly environment: string
-  readonly createdBy: string
+  readonly author: Authorship
   readonly exactly: boolean
 }
 
@@ -63,14 +63,14 @@ export const makeDeployRelease = Effect.map(
       tx: Tx,
       caller: Principal,
       release: Release,
-      { createdBy, environment: named, exactly }: Deployment
+      { author, environment: named, exactly }: Deployment
     ): Effect.fn.Return<Release, Failure | AlreadyExists | Changed> {
       const environment = named.toLowerCase()
       yield* refuseWith(outOfScope(caller, "environment", environment))
       const rules = yield* findRules(tx, release.customerId, environment)
       if (rules === undefined) return yield* invalid("environment", "NOT_FOUND", "names no environment")
       yield* refuseWith(missingPermission(caller, rules.needs))
-      yield* checkReview(tx, caller, rules, createdBy)
+      yield* checkReview(tx, caller, rules, author)
       yield* checkDeployable(tx, release)
       const place = placeOf(release, environment)
       const before = yield* tx.deployedPins(place)

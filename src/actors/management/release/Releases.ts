@@ -68,6 +68,8 @@ const findRelease = (tx: Tx, caller: Principal, id: string, lock = false): Effec
     (found) => refuseWith(scopeRefusal(caller, found))
   )
 
+const authorOf = ({ createdAt, createdBy }: Release) => ({ by: createdBy, at: createdAt })
+
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const pages = yield* Pages
@@ -142,7 +144,7 @@ const make = Effect.gen(function* () {
       const release =
         environment === undefined
           ? created
-          : yield* deployRelease(tx, caller, created, { environment, createdBy: caller.id, exactly: false })
+          : yield* deployRelease(tx, caller, created, { environment, author: authorOf(created), exactly: false })
       const value = answerOf(release)
       return { value, resource: resourceOf(release), after: value.view }
     })
@@ -153,8 +155,7 @@ const make = Effect.gen(function* () {
       yield* lockDeployments(tx)
       const before = yield* findRelease(tx, caller, id, true)
       yield* checkVersion(context, undefined, before.revision)
-      const { createdBy } = before
-      const after = yield* deployRelease(tx, caller, before, { environment, createdBy, exactly: false })
+      const after = yield* deployRelease(tx, caller, before, { environment, author: authorOf(before), exactly: false })
       const value = answerOf(after)
       return { value, resource: resourceOf(after), before: releaseView(before), after: value.view }
     })
@@ -181,8 +182,7 @@ const make = Effect.gen(function* () {
       const { customerId } = release
       const input = { name: `Rollback of ${release.name}`.slice(0, 200) }
       const created = yield* insert(tx, caller, input, { customerId, pins, rollbackOf: release.id })
-      const { createdBy } = release
-      const after = yield* deployRelease(tx, caller, created, { environment, createdBy, exactly: true })
+      const after = yield* deployRelease(tx, caller, created, { environment, author: authorOf(release), exactly: true })
       const value = answerOf(after)
       return { value, resource: resourceOf(after), before: null, after: value.view }
     })

@@ -1,7 +1,8 @@
 /** Use cases of approvals: list them, decide one. Contract: execution state machine. */
 import { Effect, Option, Schema } from "effect"
 import { actorOf } from "../../../domain/access/Caller.js"
-import { invalid, NotFound, refuseWith } from "../../../domain/Failure.js"
+import { claimedPerson } from "../../../domain/access/Person.js"
+import { type Failure, invalid, NotFound, refuseWith } from "../../../domain/Failure.js"
 import { Approval, ApprovalStatus, type DecideApproval } from "../../../domain/run/Approval.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
@@ -36,6 +37,28 @@ const findApproval = Effect.fnUntraced(function* (tx: Tx, caller: Principal, exe
   return found.value
 })
 
+const notAnApprover = () => invalid("actor", "NOT_AN_APPROVER", "is none of the approvers")
+
+/**
+ * The approver as whom the caller decides: a person who has signed in, by its address, or whom a key names. Fails with
+ * `ValidationFailed` if a person names another, a key names nobody, or it is none of the approvers.
+ */
+const approverOf = Effect.fnUntraced(function* (
+  tx: Tx,
+  { person }: Principal,
+  approval: Approval,
+  named: string | undefined
+): Effect.fn.Return<string, Failure> {
+  if (person === null) {
+    if (named === undefined) return yield* invalid("actor", "REQUIRED", "names the approver who decides")
+    return (yield* isApprover(tx, approval, named)) ? named : yield* notAnApprover()
+  }
+  const own = yield* tx.users.find({ id: person.userId })
+  if (Option.isNone(own)) return yield* notAnApprover()
+  const address = yield* claimedPerson(own.value, named)
+  return (yield* isApprover(tx, approval, person.userId)) ? address : yield* notAnApprover()
+})
+
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const pages = yield* Pages
@@ -65,18 +88,17 @@ const make = Effect.gen(function* () {
       )
     })
 
-  /** Decides an approval of the execution as one of its approvers, whom the caller names. */
+  /** Decides an approval of the execution as one of its approvers. */
   const decideOne = (
     context: CallContext,
     executionId: string,
     id: string,
-    { actor, comment = null, decision }: DecideApproval
+    { actor: named, comment = null, decision }: DecideApproval
   ) =>
     change(context, function* (tx) {
       const { caller } = context
       const found = yield* findApproval(tx, caller, executionId, id)
-      if (!(yield* isApprover(tx, found, actor)))
-        return yield* invalid("actor", "NOT_AN_APPROVER", "is none of the approvers")
+      const actor = yield* approverOf(tx, caller, found, named)
       const by = actorOf(caller)
       const after = yield* decide(tx, found, {
         decision,

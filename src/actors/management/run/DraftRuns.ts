@@ -30,7 +30,7 @@ export const makeDraftRuns = Effect.map(Changes, ({ read }) => ({
         const rules = yield* findRules(tx, customer, environment)
         if (rules === undefined) return yield* new NotFound({ what: "environment" })
         yield* refuseWith(missingPermission(caller, rules.needs))
-        yield* checkReview(tx, caller, rules, caller.id)
+        yield* checkReview(tx, caller, rules, { by: caller.id, at: null })
       })
     )
   })

@@ -68,7 +68,7 @@ export const forwardedHeaders = (headers: UnsignedRequest["headers"]): { readonl
   )
 
 const droppedAnswerHeaders =
-  /^(?:connection|content-length|content-encoding|transfer-encoding|keep-alive|te|trailer|upgrade|set-cookie|proxy-.*|alt-svc|strict-transport-security|x-request-id|x-ratelimit-.*|access-control-.*)$/i
+  /^(?:connection|content-length|content-encoding|transfer-encoding|keep-alive|te|trailer|upgrade|set-cookie|proxy-.*|alt-svc|strict-transport-security|x-request-id|x-ratelimit-.*|access-control-.*|content-security-policy.*|x-content-type-options|clear-site-data)$/i
 
 /** More rounds of decoding than any server makes. */
 const maxDecodings = 8

@@ -137,7 +137,7 @@ export const rolesOperations = [
   ofRoles({
     name: "roles.create",
     summary: "Create a role",
-    description: "Creates a role with some of the permissions of its parent.",
+    description: "Creates a role with some of the permissions of its parent, and of the caller.",
     answers: { 201: "The role is created." },
     example: { name: "Support", parent: "viewer", permissions: { workflows: ["read"] } },
     route: "POST /api/v1/roles",

@@ -30,7 +30,7 @@ export const approvalsOperations = [
     name: "approvals.decide",
     summary: "Decide an approval",
     description:
-      "Approves or rejects as one of the approvers, whom the caller names; the decision is recorded as claimed by the caller's key. The first decision counts, later ones are 409. The run goes on within a second.",
+      "Approves or rejects as one of the approvers. A key names the approver, and the decision is recorded as claimed by it; who has signed in decides as itself: naming another is 422. The first decision counts, later ones are 409. The run goes on within a second.",
     answers: { 200: "The decided approval." },
     example: { decision: "approve", comment: "Within the budget.", actor: "ada@example.com" },
     route: "POST /api/v1/executions/:eid/approvals/:apv",

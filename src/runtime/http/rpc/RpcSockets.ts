@@ -13,13 +13,14 @@ import { pollWhileBusy } from "../../../actors/PollWhileBusy.js"
 import { makeTally } from "../../../actors/Tally.js"
 import type { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
 import type { HeldBytes } from "../../../actors/ports/HeldBytes.js"
-import { type Failure, TooManyCalls, Unavailable } from "../../../domain/Failure.js"
+import { type Failure, InvalidRequest, TooManyCalls, Unavailable } from "../../../domain/Failure.js"
 import { rpcLimits } from "../../../domain/rpc/RpcLimits.js"
 import { failureReply } from "../../../http/ErrorRows.js"
 import type { RpcCall, RpcFront } from "../../../http/rpc/RpcFront.js"
 import type { RpcMethod } from "../../../http/rpc/RpcMethods.js"
 import type { RpcAnswer } from "../../../http/rpc/RpcReplies.js"
 import type { RawReply, RecognisedCaller, RequestHead } from "../../../http/Wire.js"
+import { refuseUpgrade } from "../Answer.js"
 import { closeCodes, RpcConnection } from "./RpcConnection.js"
 
 export interface RpcSocketsOptions extends Pick<RpcFront, "admit" | "failureOf"> {
@@ -36,16 +37,6 @@ export interface RpcSockets {
 }
 
 const isRefused = (found: RecognisedCaller | RawReply): found is RawReply => !("caller" in found)
-
-/** Writes an answer to a request that asked for a connection. */
-export const answerUpgrade = (socket: Duplex, { body, headers, status }: RawReply): void => {
-  const text = typeof body === "string" ? body : ""
-  const lines = Object.entries({ ...headers, "content-length": String(Buffer.byteLength(text)), connection: "close" })
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${text}`,
-    () => socket.destroy()
-  )
-}
 
 /** By which it is asked again whether a caller may connect: once for all of its connections from one place. */
 const credentialOf = ({ headers, remoteAddress }: RequestHead): string =>
@@ -226,12 +217,17 @@ export const makeRpcSockets = ({
     const upgrade: RpcSockets["upgrade"] = (request, socket, first, head) => {
       const opened = Effect.flatMap(admit(head), (found) =>
         Effect.promise(async () => {
-          if (isRefused(found)) return answerUpgrade(socket, found)
+          if (isRefused(found)) return refuseUpgrade(socket, found)
+          const refuse = (failure: Failure) =>
+            refuseUpgrade(socket, failureReply(failure, found.caller.requestId, Date.now()))
           const refused = refusalOf(found.caller.id)
-          if (refused !== undefined)
-            return answerUpgrade(socket, failureReply(refused, found.caller.requestId, Date.now()))
+          if (refused !== undefined) return refuse(refused)
           const ready = await (server ??= begin())
+          // The library tells of a mistake before `handleUpgrade` returns; without a listener it answers in its own form.
+          const onMistake = ({ message }: Error) => refuse(new InvalidRequest({ code: "INVALID_REQUEST", message }))
+          ready.once("wsClientError", onMistake)
           ready.handleUpgrade(request, socket, first, (connection) => connected(connection, socket, head, found))
+          ready.off("wsClientError", onMistake)
         })
       )
       runFork(opened).addObserver((exit) => {

@@ -57,10 +57,24 @@ export const makeSessionOpening = Effect.gen(function* () {
   const findMembers = (identityId: IdentityId) =>
     Effect.map(sql.unsafe(membersSql, [identityId]), (rows) => rows.map(decodePerson))
 
+  /**
+   * Notes that people who were invited are who they are, and ends their earlier sessions: whoever had invited them may have
+   * opened those with the link. The operator vouches for who has its link, the provider for who signs in there; a mail proves
+   * the address to which it was sent.
+   */
+  const prove = Effect.fnUntraced(function* (identityId: IdentityId, method: SignInMethod) {
+    if (method === "invitation") return
+    const proved = yield* sql`UPDATE invited_people p SET proved_at = now() FROM users u, identities i
+      WHERE p.user_id = u.id AND u.identity_id = i.id AND i.id = ${identityId} AND p.proved_at IS NULL
+        AND (${method !== "email"} OR lower(u.email) = lower(i.email)) RETURNING 1`
+    if (proved.length > 0) yield* sql`DELETE FROM sessions WHERE identity_id = ${identityId}`
+  })
+
   const openSession = Effect.fnUntraced(function* (identityId: IdentityId, method: SignInMethod, opening: NewSession) {
     const { browser, hash, nextAuditId } = opening
     const session = openedSession(opening.id, identityId, method, browser, yield* Clock.currentTimeMillis)
     const { createdAt, expiresAt, id, ip, lastSeenAt, userAgent } = session
+    yield* prove(identityId, method)
     yield* sql`DELETE FROM sessions WHERE id IN
       (SELECT id FROM sessions WHERE expires_at < now() ORDER BY expires_at LIMIT ${mostRemoved})`
     yield* sql`DELETE FROM sessions WHERE id IN

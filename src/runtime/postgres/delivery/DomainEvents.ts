@@ -13,6 +13,20 @@ import { castRows } from "../database/Sql.js"
 const batchSql = leaseSql(kind, "due")
 const releaseSql = `UPDATE domain_events w SET ${noLease(kind)} WHERE w.id = ANY($1::text[])`
 
+/** The workspace whose records an event names, if it names any: by its payload, and by its subject. */
+const spaceOf = (event: string) => {
+  const of = (table: string, id: string) =>
+    `(SELECT r.space FROM ${table} r WHERE r.org = ${event}.org AND r.id = ${id})`
+  const named = (member: string) => `${event}.payload->>'${member}'`
+  return `COALESCE(${[
+    of("workflows", named("workflowId")),
+    of("triggers", named("triggerId")),
+    of("triggers", `${event}.subject`),
+    of("dead_letters", named("deadLetterId")),
+    of("api_keys", `${event}.subject`)
+  ].join(", ")})`
+}
+
 /**
  * `$1`: the ids of the events; `$2`: their deliveries, `$3` their notifications, `$4` the deliveries of these, as JSON;
  * `$5`: the platform's policy of replays.
@@ -30,8 +44,8 @@ const publishSql = `
     FROM json_to_recordset($2::json) AS d (event text, id text, endpoint_id text, url text, payload text)
     JOIN gone ON gone.id = d.event
   ), notices AS (
-    INSERT INTO notifications (id, org, customer_id, channel, severity, title, body, link, source, status, pending, targets, cause, hour, created_at)
-    SELECT n.id, gone.org, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending, n.targets,
+    INSERT INTO notifications (id, org, space, customer_id, channel, severity, title, body, link, source, status, pending, targets, cause, hour, created_at)
+    SELECT n.id, gone.org, ${spaceOf("gone")}, gone.customer_id, n.channel, n.severity, n.title, n.body, n.link, n.source, n.status, n.pending, n.targets,
       n.cause, n.hour, n."createdAt"
     FROM json_to_recordset($3::json) AS n (event text, id text, channel text, severity text, title text, body text, link text,
       source jsonb, status text, pending int, targets int, cause text, hour timestamptz, "createdAt" timestamptz)

@@ -69,8 +69,8 @@ export const layer = Layer.effect(
             return yield* new NotificationsExceeded({ what: "messages", limit })
         }
         yield* sql`INSERT INTO notifications
-            (id, org, customer_id, user_id, channel, severity, title, body, link, source, status, pending, targets, hour, created_at)
-            VALUES (${id}, ${organisationId}, ${customerId}, ${notification.userId}, ${channel}, ${severity}, ${title}, ${body},
+            (id, org, space, customer_id, user_id, channel, severity, title, body, link, source, status, pending, targets, hour, created_at)
+            VALUES (${id}, ${organisationId}, ${spaceId}, ${customerId}, ${notification.userId}, ${channel}, ${severity}, ${title}, ${body},
               ${link}, ${JSON.stringify(source)}::jsonb, ${status}, ${pending}, ${targets}, ${hour}, ${createdAt})`
         for (const delivery of deliveries)
           yield* sql`INSERT INTO deliveries (id, org, space, kind, url, customer_id, notification_id, payload)

@@ -15,7 +15,7 @@ import {
   type Tx
 } from "../../../actors/ports/Records.js"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
-import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
+import type { ExecutionId, OrganisationId, UserId } from "../../../domain/Ids.js"
 import { AuditRows } from "../AuditRow.js"
 import { Commits, type TransactionWrites, transactionWrites } from "../database/CommitLog.js"
 import { noLease } from "../LeasedWork.js"
@@ -41,9 +41,9 @@ const emit = (sql: Sql, { at, customerId, id, payload, subject, type }: DomainEv
     Effect.catchAll(readError)
   )
 
-const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerId }: ReadSelection) => {
+const markNotificationsRead = (sql: Sql, { at, before, customerIds, ids, readerId, spaceId }: ReadSelection) => {
   const isSelected = sql`status IN ('sent', 'failed') AND (${ids === undefined} OR id = ANY(${ids ?? []}))
-      AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
+      AND (space IS NULL OR space = ${spaceId}) AND (${customerIds === undefined} OR customer_id = ANY(${customerIds ?? []}))
       AND (${before === undefined} OR created_at < ${before ?? at})`
   const marked =
     readerId === undefined
@@ -80,6 +80,14 @@ const takeInviteMail = (sql: Sql, address: string) =>
         RETURNING 1`
     ),
     Effect.map((rows) => rows.length > 0),
+    Effect.catchAll(readError)
+  )
+
+const noteInviter = (sql: Sql, userId: UserId, by: string) =>
+  sql`INSERT INTO invited_people (user_id, org, invited_by, invited_at)
+    VALUES (${userId}, current_setting('svc.org'), ${by}, now())
+    ON CONFLICT (user_id) DO UPDATE SET invited_by = excluded.invited_by, invited_at = excluded.invited_at`.pipe(
+    Effect.asVoid,
     Effect.catchAll(readError)
   )
 
@@ -153,6 +161,7 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   // Each repository is of its table's record, which a mapping over the tables cannot say.
   ...(Record.map(tables as {}, (table: Table<unknown>) => makeRepository(sql, table)) as unknown as Repositories),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
+  noteInviter: (userId, by) => noteInviter(sql, userId, by),
   takeInviteMail: (address) => takeInviteMail(sql, address),
   usableAddresses: (addresses) => usableAddresses(sql, addresses),
   countOfAccount: (stock) => countOfAccount(sql, stock),

@@ -4,6 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import type {
+  Authorship,
   AutomaticEnvironment,
   Deploying,
   DeploymentPlace,
@@ -48,8 +49,8 @@ const automaticSql = `automatic AS (
     FROM environments e
     LEFT JOIN environments o ON e.customer_id IS NOT NULL AND o.customer_id IS NULL AND o.org = e.org AND o.slug = e.slug
     WHERE e.auto_deploy AND NOT e.requires_review AND NOT COALESCE(o.requires_review, false)
-      AND (e.waived_by IS NULL OR NOT svc_is_same_author(e.waived_by, $2))
-      AND (o.waived_by IS NULL OR NOT svc_is_same_author(o.waived_by, $2))
+      AND (e.waived_by IS NULL OR NOT svc_is_same_author_at($2, e.waived_by, '-infinity'))
+      AND (o.waived_by IS NULL OR NOT svc_is_same_author_at($2, o.waived_by, '-infinity'))
       AND ($1::text IS NULL OR e.customer_id = $1 OR e.customer_id IS NULL
         AND NOT EXISTS (SELECT FROM environments s WHERE s.org = e.org AND s.customer_id = $1 AND s.slug = e.slug)))`
 
@@ -162,10 +163,13 @@ const removeDeployments: (sql: Sql) => Deploying["removeDeployments"] =
       Effect.catchAll(readError)
     )
 
-const isSameAuthor = (sql: Sql, one: string, other: string) =>
-  one === other
+const isSameAuthor = (sql: Sql, caller: string, { at, by }: Authorship) =>
+  caller === by
     ? Effect.succeed(true)
-    : sql`SELECT svc_is_same_author(${one}, ${other}) AS is`.pipe(Effect.map(holds), Effect.catchAll(readError))
+    : sql`SELECT svc_is_same_author_at(${caller}, ${by}, ${at ?? "-infinity"}::timestamptz) AS is`.pipe(
+        Effect.map(holds),
+        Effect.catchAll(readError)
+      )
 
 const lastReleaseNumber: (sql: Sql) => Deploying["lastReleaseNumber"] =
   (sql) =>
@@ -179,10 +183,13 @@ const lastReleaseNumber: (sql: Sql) => Deploying["lastReleaseNumber"] =
 const hasPendingReleases: (sql: Sql) => Deploying["hasPendingReleases"] =
   (sql) =>
   ({ customerId, environment }, since, by) =>
-    sql`SELECT EXISTS (SELECT FROM (SELECT DISTINCT created_by FROM releases
+    sql`SELECT EXISTS (SELECT FROM (SELECT created_by, min(created_at) AS created_at FROM releases
         WHERE (${customerId}::text IS NULL OR customer_id = ${customerId}) AND created_at > ${since}
-          AND status <> 'superseded' AND ${environment}::text <> ALL(environments)) r
-      WHERE svc_is_same_author(r.created_by, ${by})) AS is`.pipe(Effect.map(holds), Effect.catchAll(readError))
+          AND status <> 'superseded' AND ${environment}::text <> ALL(environments) GROUP BY created_by) r
+      WHERE svc_is_same_author_at(${by}, r.created_by, r.created_at)) AS is`.pipe(
+      Effect.map(holds),
+      Effect.catchAll(readError)
+    )
 
 /** The statements on a connection. */
 export const makeDeploying = (sql: Sql): Deploying => ({
@@ -196,5 +203,5 @@ export const makeDeploying = (sql: Sql): Deploying => ({
   removeDeployments: removeDeployments(sql),
   lastReleaseNumber: lastReleaseNumber(sql),
   hasPendingReleases: hasPendingReleases(sql),
-  isSameAuthor: (one, other) => isSameAuthor(sql, one, other)
+  isSameAuthor: (caller, acted) => isSameAuthor(sql, caller, acted)
 })

@@ -5,7 +5,7 @@ import { useChange, useList } from "../../api/Reads.js"
 import { useMay, useMe } from "../../api/Session.js"
 import { Button } from "../../ui/Button.js"
 import { FormDialog } from "../../ui/Dialog.js"
-import { Select, TextArea } from "../../ui/Field.js"
+import { TextArea } from "../../ui/Field.js"
 import { Card } from "../../ui/Page.js"
 import { Time } from "../../ui/Time.js"
 import { useToast } from "../../ui/Toasts.js"
@@ -69,8 +69,6 @@ const DecisionDialog = ({
   readonly close: () => void
 }) => {
   const me = useMe()
-  const own = approval.approvers.find((one) => one === me.email || one === me.id)
-  const [actor, setActor] = useState(own ?? approval.approvers[0] ?? "")
   const [comment, setComment] = useState("")
   const tell = useToast()
   const decide = useChange(
@@ -78,7 +76,7 @@ const DecisionDialog = ({
       bodyOf(
         client.POST("/api/v1/executions/{eid}/approvals/{apv}", {
           params: { path: { eid: approval.executionId, apv: approval.id } },
-          body: { decision, actor, ...(comment === "" ? {} : { comment }) }
+          body: { decision, ...(comment === "" ? {} : { comment }) }
         })
       ),
     {
@@ -101,14 +99,7 @@ const DecisionDialog = ({
       error={decide.error}
     >
       <p>{approval.message}</p>
-      <Select
-        label="Decided as"
-        value={actor}
-        onChange={setActor}
-        options={approval.approvers}
-        hint="One of the approvers. The record names you beside it."
-        wrong={decide.error?.detailOf("actor")}
-      />
+      <p className="soft">You decide as {me.email ?? me.name}.</p>
       <TextArea
         label="Comment (optional)"
         rows={3}
