@@ -7,6 +7,7 @@ import { Computations, TooCostly } from "../../src/actors/ports/Computations.js"
 import type { Condition } from "../../src/domain/expression/Condition.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { computations } from "../../src/runtime/computing/worker/Table.js"
+import { layerOwnAccounts, ownerOf } from "../support/shareOwners.js"
 
 const [mine, theirs] = ["org_1" as OrganisationId, "org_2" as OrganisationId]
 
@@ -22,7 +23,7 @@ const world = (costly = "") => {
       : Effect.sync(() => computations.compilePatterns(batch)).pipe(Effect.delay(1))
   }
   const layer = PatternsLive.Patterns.Default.pipe(
-    Layer.provide(Layer.mock(Computations, { compute: compute as never }))
+    Layer.provide([Layer.mock(Computations, { compute: compute as never }), layerOwnAccounts])
   )
   return { batches, layer }
 }
@@ -78,9 +79,9 @@ describe("the cache", () => {
 
   it("evicts what its largest organisation used least recently", () => {
     const cache = new PatternCache(50_000)
-    cache.add(theirs, "kept", entry(1_000))
+    cache.add(ownerOf(theirs), "kept", entry(1_000))
     for (let n = 0; n < 100; n++) {
-      cache.add(mine, `p${n}`, entry(4_000))
+      cache.add(ownerOf(mine), `p${n}`, entry(4_000))
       assert.isDefined(cache.find(mine, "p0"))
     }
     assert.isDefined(cache.find(theirs, "kept"))

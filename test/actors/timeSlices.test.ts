@@ -5,19 +5,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SliceOrder } from "../../src/actors/execution/guest/TimeSlices.js"
-import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
-import type { OrganisationId } from "../../src/domain/Ids.js"
+import type { ShareOwner } from "../../src/domain/share/ShareOwner.js"
+import { ownerOf } from "../support/shareOwners.js"
 
-const [one, other] = [makeIdentifiers().next("org"), makeIdentifiers().next("org")]
+const [one, other] = [ownerOf("org_one"), ownerOf("org_other")]
 
 describe("The slices of busy runs", () => {
   const world = Effect.map(Effect.clock, (clock) => {
     const order = new SliceOrder(clock)
     const begun: Array<string> = []
-    const run = (name: string, organisationId: OrganisationId, slices: number) =>
+    const run = (name: string, owner: ShareOwner, slices: number) =>
       Effect.fork(
         Effect.gen(function* () {
-          const own = order.of(organisationId)
+          const own = order.of(owner)
           for (let nth = 1; nth <= slices; nth++) {
             yield* own.yield
             begun.push(`${name}${nth}`)

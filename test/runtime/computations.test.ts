@@ -1,12 +1,13 @@
 /** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
 import { assert } from "@effect/vitest"
-import { Effect, Either, Fiber, Schedule } from "effect"
+import { Effect, Either, Fiber, Layer, Schedule } from "effect"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computationLimits } from "../../src/runtime/computing/ComputationLimits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
 import { check, compute, endlessComputations, neighbour, worker } from "../support/costlyComputations.js"
 import { announce } from "../support/LogExpectations.js"
 import { layer } from "../support/layer.js"
+import { layerOwnAccounts } from "../support/shareOwners.js"
 
 let pids: ReadonlyArray<number> = []
 
@@ -23,9 +24,12 @@ const operations = (operationId: string, count: number): JsonObject => ({
   )
 })
 
-layer(computationsLayer({ workerPath: worker, onWorkers: (now) => (pids = now) }), {
-  excludeTestServices: true
-})("a computation", (it) => {
+layer(
+  computationsLayer({ workerPath: worker, onWorkers: (now) => (pids = now) }).pipe(Layer.provide(layerOwnAccounts)),
+  {
+    excludeTestServices: true
+  }
+)("a computation", (it) => {
   for (const [name, computation] of endlessComputations)
     it.effect(`that a tenant makes endless ends as its failure: ${name}`, () =>
       Effect.map(Effect.flip(computation), ({ _tag }) => assert.strictEqual(_tag, "TooCostly"))

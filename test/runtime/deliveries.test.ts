@@ -100,7 +100,7 @@ layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
       const first = yield* found()
       assert.lengthOf(first, 32)
       assert.deepStrictEqual(first.slice(0, 4), ["org_a0", "org_b0", "org_a1", "org_b1"])
-      assert.deepStrictEqual((yield* found({ fullOrganisations: ["org_a"] }))[0], "org_b0")
+      assert.deepStrictEqual((yield* found({ fullAccounts: ["org_a"] }))[0], "org_b0")
       const answering = ["https://org_a.example/7", "https://org_b.example/9"]
       assert.deepStrictEqual(yield* found({ isReserved: true, answering }), ["org_a7", "org_b9"])
       const reserved = yield* found({ reservedFor: ["org_b"], answering })

@@ -11,7 +11,7 @@ import { oneOfTwoNodes } from "../support/ownership.js"
 import { WriterSql } from "../support/Sql.js"
 import { scaled } from "../support/slowness.js"
 
-const { perOrganisation, perPartner } = outwardPlaces.deliveries
+const { perAccount, perPartner } = outwardPlaces.deliveries
 const insert = (prefix: string, org: string, count: number, urlOf: string) =>
   Effect.flatMap(
     WriterSql,
@@ -58,7 +58,7 @@ describe("deliveries of several nodes", () => {
           { concurrency: "unbounded" }
         )
         const held = claims.flat()
-        assert.lengthOf(held, perOrganisation)
+        assert.lengthOf(held, perAccount)
         yield* insert("b", "org_b", 3, "https://bN.example/")
         assert.sameMembers(
           (yield* claimDue(deliveries)).map(({ id }) => id),

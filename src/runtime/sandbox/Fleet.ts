@@ -4,6 +4,7 @@
  * and moves queued turns away from busy runners.
  */
 import type { Buffer } from "node:buffer"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import type { JailReport } from "../../actors/ports/run/Sandbox.js"
 import type { Jail } from "../jail/Jail.js"
 import type { ListenerOptions } from "../jail/JailedProcess.js"
@@ -36,10 +37,10 @@ export interface FleetOptions extends ListenerOptions, PoolLog {
 export interface Fleet {
   readonly jail: JailReport
   /**
-   * Calls `onRunner` with the runner for a program's key, at once or when one has started. Returns a function that
+   * Calls `onRunner` with the runner for a guest of the owner, at once or when one has started. Returns a function that
    * cancels.
    */
-  readonly pickRunner: (key: string, onRunner: (runner: RunnerProcess) => void) => () => void
+  readonly pickRunner: (owner: ShareOwner, onRunner: (runner: RunnerProcess) => void) => () => void
   /**
    * Calls `onRunner` with an exclusive runner, once fewer than the allowed number exist. The caller must kill it.
    * Returns a function that cancels.
@@ -55,7 +56,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
   new Promise((resolve, reject) => {
     const slots: Array<RunnerProcess | undefined> = Array.from({ length: options.runners })
     const starting = new Set<RunnerProcess>()
-    const waiting = new Set<{ readonly key: string; readonly onRunner: (runner: RunnerProcess) => void }>()
+    const waiting = new Set<{ readonly owner: ShareOwner; readonly onRunner: (runner: RunnerProcess) => void }>()
     let spare: RunnerProcess | undefined
     let isStopped = false
     let pause = restartMillis.first
@@ -97,7 +98,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 
     const serveWaiting = (): void => {
       for (const waiter of waiting) {
-        const runner = choice.choose(waiter.key)
+        const runner = choice.choose(waiter.owner)
         if (runner === undefined) return
         waiting.delete(waiter)
         waiter.onRunner(runner)
@@ -252,13 +253,13 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 
     const makeFleet = (jail: Jail): Fleet => ({
       jail: jail.report,
-      pickRunner: (key, onRunner) => {
-        const runner = choice.choose(key)
+      pickRunner: (owner, onRunner) => {
+        const runner = choice.choose(owner)
         if (runner !== undefined) {
           onRunner(runner)
           return () => undefined
         }
-        const waiter = { key, onRunner }
+        const waiter = { owner, onRunner }
         waiting.add(waiter)
         return () => waiting.delete(waiter)
       },

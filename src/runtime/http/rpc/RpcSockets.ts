@@ -10,7 +10,6 @@ import type { Duplex } from "node:stream"
 import type { WebSocket, WebSocketServer } from "ws"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { pollWhileBusy } from "../../../actors/PollWhileBusy.js"
-import { makeTally } from "../../../actors/Tally.js"
 import type { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
 import type { HeldBytes } from "../../../actors/ports/HeldBytes.js"
 import { type Failure, TooManyCalls, Unavailable } from "../../../domain/Failure.js"
@@ -21,6 +20,8 @@ import type { RpcMethod } from "../../../http/rpc/RpcMethods.js"
 import type { RpcAnswer } from "../../../http/rpc/RpcReplies.js"
 import type { RawReply, RecognisedCaller, RequestHead } from "../../../http/Wire.js"
 import { closeCodes, RpcConnection } from "./RpcConnection.js"
+import { OpenQuota, type Opener } from "../../../domain/share/OpenQuota.js"
+import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 
 export interface RpcSocketsOptions extends Pick<RpcFront, "admit" | "failureOf"> {
   readonly call: (method: RpcMethod, opened: RequestHead, payload: unknown) => RpcCall
@@ -47,6 +48,11 @@ export const answerUpgrade = (socket: Duplex, { body, headers, status }: RawRepl
   )
 }
 
+const openerOf = ({ caller }: Pick<RecognisedCaller, "caller">): Opener => ({
+  caller: caller.id,
+  owner: ownerOfAccount(caller)
+})
+
 /** By which it is asked again whether a caller may connect: once for all of its connections from one place. */
 const credentialOf = ({ headers, remoteAddress }: RequestHead): string =>
   JSON.stringify([
@@ -72,7 +78,7 @@ export const makeRpcSockets = ({
     const connections = new Map<number, RpcConnection>()
     /** By their credential, of whose connections one is asked for. */
     const alike = new Map<string, { readonly head: RequestHead; readonly all: Set<RpcConnection> }>()
-    const ofCallers = makeTally()
+    const quota = new OpenQuota({ ofCaller: rpcLimits.connectionsOfCaller, ofNode: rpcLimits.connectionsOfNode })
     const disconnects = yield* Mailbox.make<number>()
     let lastId = 0
     let isLeaving = false
@@ -173,25 +179,25 @@ export const makeRpcSockets = ({
 
     // --- Opening ---
 
-    const refusalOf = (callerId: string): Failure | undefined => {
+    const refusalOf = (opener: Opener): Failure | undefined => {
       if (isLeaving) return new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
-      const { connectionsOfCaller, connectionsOfNode } = rpcLimits
-      if (ofCallers.of(callerId) >= connectionsOfCaller)
-        return new TooManyCalls({ what: "connections", limit: connectionsOfCaller })
-      return connections.size >= connectionsOfNode
-        ? new Unavailable({
-            reason: `this node has ${connectionsOfNode} connections open, as many as it serves`,
-            retryAfterSeconds: 5
-          })
-        : undefined
+      const excess = quota.excess(opener)
+      if (excess === undefined) return undefined
+      const { limit, of } = excess
+      if (of !== "node") return new TooManyCalls({ what: "connections", of, limit })
+      return new Unavailable({
+        reason: `this node has ${limit} connections open, as many as it serves`,
+        retryAfterSeconds: 5
+      })
     }
 
     const connected = (socket: WebSocket, stream: Duplex, head: RequestHead, { caller }: RecognisedCaller) => {
       const id = ++lastId
+      const opener = openerOf({ caller })
       const connection: RpcConnection = new RpcConnection(socket, {
         id,
         head,
-        holding: ledger.open(caller.organisationId, "bodies"),
+        holding: ledger.open(opener.owner, "bodies"),
         pass: (message) => runFork(pass(id, message)),
         run: (method, payload, done) => runCall(call(method, head, payload), done),
         failureOf
@@ -202,7 +208,7 @@ export const makeRpcSockets = ({
       alike.set(credential, group)
       group.all.add(connection)
       startLooking()
-      ofCallers.add(caller.id, 1)
+      quota.count(opener, 1)
       const waiting = setTimeout(() => {
         if (!connection.hasBeenUsed) connection.close(closeCodes.noMessage)
       }, Duration.toMillis(rpcLimits.firstMessage))
@@ -217,7 +223,7 @@ export const makeRpcSockets = ({
         connections.delete(id)
         group.all.delete(connection)
         if (group.all.size === 0) alike.delete(credential)
-        ofCallers.add(caller.id, -1)
+        quota.count(opener, -1)
         connection.end()
         disconnects.unsafeOffer(id)
       })
@@ -227,7 +233,7 @@ export const makeRpcSockets = ({
       const opened = Effect.flatMap(admit(head), (found) =>
         Effect.promise(async () => {
           if (isRefused(found)) return answerUpgrade(socket, found)
-          const refused = refusalOf(found.caller.id)
+          const refused = refusalOf(openerOf(found))
           if (refused !== undefined)
             return answerUpgrade(socket, failureReply(refused, found.caller.requestId, Date.now()))
           const ready = await (server ??= begin())
