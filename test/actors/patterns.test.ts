@@ -88,4 +88,25 @@ describe("the cache", () => {
     assert.isUndefined(cache.find(mine, "p1"))
     assert.isDefined(cache.find(mine, "p99"))
   })
+
+  it("evicts what the largest account holds, of its organisation that holds most", () => {
+    const cache = new PatternCache(50_000)
+    const [small, large] = ["org_small", "org_large"].map((id) => ownerOf(id, "org_parent"))
+    if (small === undefined || large === undefined) return assert.fail()
+    const add = (owner: typeof small, count: number) => {
+      for (let n = 0; n < count; n++) cache.add(owner, `p${n}`, entry(4_000))
+    }
+    add(ownerOf(theirs), 4)
+    add(small, 2)
+    add(large, 3)
+    const kept = (owner: typeof small, pattern: string) => cache.find(owner.organisation, pattern) !== undefined
+    add(small, 3)
+    assert.isTrue(kept(large, "p0"), "which is now the one used last")
+    cache.add(large, "p3", entry(4_000))
+    const all = ["p0", "p1", "p2", "p3"]
+    assert.deepStrictEqual(
+      [ownerOf(theirs), small, large].map((owner) => all.filter((pattern) => kept(owner, pattern))),
+      [all, ["p0", "p1", "p2"], ["p0", "p2", "p3"]]
+    )
+  })
 })

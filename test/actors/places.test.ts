@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, TestClock } from "effect"
 import { makePlaces, type PlaceBounds, type Places, type ReleasePlace } from "../../src/actors/Places.js"
 import { ownerOf } from "../support/shareOwners.js"
+import type { ShareOwner } from "../../src/domain/share/ShareOwner.js"
 
 const limits: PlaceBounds = { perNode: 64, perAccount: 16, perPartner: 2, slowAfter: Duration.seconds(5) }
 
@@ -134,6 +135,34 @@ describe("places", () => {
       assert.strictEqual(reasons.filter((reason) => reason === "crowded").length, 1)
       yield* Fiber.interrupt(first)
       assert.deepStrictEqual(places.readings(), { held: 0, slow: 0, waiting: 0 })
+    })
+  )
+
+  it.effect("are one account's part for all of its organisations, which take turns", () =>
+    Effect.gen(function* () {
+      const places = yield* makePlaces({ ...limits, perNode: 6, perAccount: 2 })
+      const [one, two, neighbour] = [ownerOf("one", "parent"), ownerOf("two", "parent"), ownerOf("neighbour")]
+      const given: Array<string> = []
+      const gate = yield* Deferred.make<void>()
+      let asked = 0
+      const work = (owner: ShareOwner) =>
+        places.withPlace(
+          owner,
+          `partner ${asked++}`,
+          Effect.zipRight(
+            Effect.sync(() => given.push(owner.organisation)),
+            Deferred.await(gate)
+          )
+        )
+      const fibers: Array<Fiber.Fiber<void, unknown>> = []
+      for (const owner of [one, one, one, one, two, two, neighbour]) {
+        fibers.push(yield* Effect.fork(work(owner)))
+        yield* Effect.yieldNow()
+      }
+      assert.deepStrictEqual(given, ["one", "neighbour"], "an account's only unproven place, and a neighbour's")
+      yield* Deferred.succeed(gate, undefined)
+      for (const fiber of fibers) yield* Fiber.join(fiber)
+      assert.deepStrictEqual(given.slice(2), ["one", "two", "one", "two", "one"])
     })
   )
 })

@@ -39,6 +39,20 @@ describe("The slices of busy runs", () => {
     })
   )
 
+  it.live("are granted to an account's organisations in turn, and to a neighbour as often as to all of them", () =>
+    Effect.gen(function* () {
+      const { begun, run } = yield* world
+      const [first, second] = [ownerOf("first", "parent"), ownerOf("second", "parent")]
+      const runs = [
+        ...(yield* Effect.forEach(["a", "b", "c"], (name) => run(name, first, 1))),
+        ...(yield* Effect.forEach(["d", "e"], (name) => run(name, second, 1))),
+        ...(yield* Effect.forEach(["x", "y"], (name) => run(name, other, 1)))
+      ]
+      yield* Fiber.joinAll(runs)
+      assert.deepStrictEqual(begun, ["a1", "b1", "x1", "d1", "y1", "c1", "e1"])
+    })
+  )
+
   it.live("continue to be granted when a run that waits, or is next, is interrupted", () =>
     Effect.gen(function* () {
       const { begun, run } = yield* world

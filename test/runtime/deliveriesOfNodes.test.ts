@@ -10,6 +10,7 @@ import { layer } from "../support/layer.js"
 import { oneOfTwoNodes } from "../support/ownership.js"
 import { WriterSql } from "../support/Sql.js"
 import { scaled } from "../support/slowness.js"
+import { insertFamily } from "../support/family.js"
 
 const { perAccount, perPartner } = outwardPlaces.deliveries
 const insert = (prefix: string, org: string, count: number, urlOf: string) =>
@@ -44,6 +45,27 @@ describe("deliveries of several nodes", () => {
         assert.deepStrictEqual(yield* deliveries.find("deliveries", openRoom), [], "nor are they found")
         yield* deliveries.settle(first, delivered, Duration.millis(1))
         assert.lengthOf(yield* claimDue(deliveries), 1)
+      })
+    )
+
+    it.effect("are never more at once than the organisations of an account have places together", () =>
+      Effect.gen(function* () {
+        const deliveries = yield* Deliveries
+        yield* clear
+        yield* insertFamily("org_p", ["org_x", "org_y"])
+        for (const child of ["x", "y"]) yield* insert(child, `org_${child}`, 20, `https://${child}N.example/`)
+        const claims = yield* Effect.all(
+          ["x", "y"].map((child) => deliveries.claim(Array.from({ length: 20 }, (_, n) => `${child}${n + 1}`))),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(claims.flat(), perAccount)
+        yield* insert("b", "org_b", 3, "https://bN.example/")
+        const found = yield* deliveries.find("deliveries", openRoom)
+        assert.sameMembers(
+          found.map(({ id }) => id),
+          ["b1", "b2", "b3"],
+          "a full account hides none of its neighbour's"
+        )
       })
     )
 
