@@ -329,7 +329,7 @@ export const settingTable = {
     {
       name: "SVC_GUEST_MEMORY_MB",
       meaning:
-        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most. At least 192 for each runner is taken."
+        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most, together with those that share its plan. At least 192 for each runner is taken."
     },
     integerText(256, 16_777_216),
     defaultGuestMemory() / 1_048_576,
@@ -339,7 +339,7 @@ export const settingTable = {
     {
       name: "SVC_HELD_MEMORY_MB",
       meaning:
-        "Memory in MiB for bytes from outside that svc holds on this node: request bodies, answers of providers and databases, journals that are replayed. Whoever needs more waits, for five seconds at most, and is then refused. One organisation gets half while others wait."
+        "Memory in MiB for bytes from outside that svc holds on this node: request bodies, answers of providers and databases, journals that are replayed. Whoever needs more waits, for five seconds at most, and is then refused. An organisation, with those that share its plan, gets half while others wait."
     },
     integerText(64, 16_777_216),
     Math.floor(defaultLedgerBytes() / 1_048_576),

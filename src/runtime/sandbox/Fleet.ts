@@ -4,6 +4,7 @@
  * and moves queued turns away from busy runners.
  */
 import type { Buffer } from "node:buffer"
+import { FairQueue } from "../../domain/share/FairQueue.js"
 import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import type { JailReport } from "../../actors/ports/run/Sandbox.js"
 import type { Jail } from "../jail/Jail.js"
@@ -42,10 +43,10 @@ export interface Fleet {
    */
   readonly pickRunner: (owner: ShareOwner, onRunner: (runner: RunnerProcess) => void) => () => void
   /**
-   * Calls `onRunner` with an exclusive runner, once fewer than the allowed number exist. The caller must kill it.
-   * Returns a function that cancels.
+   * Calls `onRunner` with an exclusive runner, once fewer than the allowed number exist; owners that wait take turns. The
+   * caller must kill it. Returns a function that cancels.
    */
-  readonly pickExclusive: (onRunner: (runner: RunnerProcess) => void) => () => void
+  readonly pickExclusive: (owner: ShareOwner, onRunner: (runner: RunnerProcess) => void) => () => void
   /** The process ids of the runners in slots and of the spare, for tests and monitoring. */
   readonly pids: () => ReadonlyArray<number>
   readonly stop: () => void
@@ -179,7 +180,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     // --- Exclusive runners ---
 
     const exclusive = new Set<RunnerProcess>()
-    const waitingExclusive = new Set<(runner: RunnerProcess) => void>()
+    const waitingExclusive = new FairQueue<(runner: RunnerProcess) => void>()
     let startingExclusive = 0
 
     const serveWaitingExclusive = (jail: Jail): void => {
@@ -193,11 +194,9 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         jail,
         (ready) => {
           startingExclusive--
-          for (const onRunner of waitingExclusive) {
-            waitingExclusive.delete(onRunner)
-            return onRunner(ready)
-          }
-          ready.kill()
+          const onRunner = waitingExclusive.take()
+          if (onRunner === undefined) ready.kill()
+          else onRunner(ready)
         },
         (why) => {
           startingExclusive--
@@ -263,10 +262,10 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         waiting.add(waiter)
         return () => waiting.delete(waiter)
       },
-      pickExclusive: (onRunner) => {
-        waitingExclusive.add(onRunner)
+      pickExclusive: (owner, onRunner) => {
+        waitingExclusive.add(owner, onRunner)
         serveWaitingExclusive(jail)
-        return () => waitingExclusive.delete(onRunner)
+        return () => void waitingExclusive.remove(owner, onRunner)
       },
       pids: () => [...slots, spare].flatMap((runner) => (runner?.pid === undefined ? [] : [runner.pid])),
       stop: () => {

@@ -191,7 +191,7 @@ class Session implements GuestSession, GuestHolder {
       const [texts, rest] = takeFrame(events)
       runner.start(this.id, program, this.limits, texts, (reply) => this.settle(reply, rest, undefined, done))
     }
-    this.stopWaiting = this.alone ? fleet.pickExclusive(onRunner) : fleet.pickRunner(this.owner, onRunner)
+    this.stopWaiting = this.alone ? fleet.pickExclusive(this.owner, onRunner) : fleet.pickRunner(this.owner, onRunner)
   }
 
   /** There is no runner for the guest. */
