@@ -1,6 +1,6 @@
 /**
  * The organisations of an account have one share together of what a node divides, beside a neighbour with its own, and take
- * turns within it: connections outside, bytes, sessions of `svc.db`, reading, permits, runners and their memory.
+ * turns within it: connections outside, bytes, sessions of `svc.db`, reading, permits, the memory of guests.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
@@ -11,9 +11,6 @@ import { ConnectionPlaces } from "../../src/runtime/egress/ConnectionPlaces.js"
 import { ReadingTurns } from "../../src/runtime/egress/ReadingTurns.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
-import { LongTurns } from "../../src/runtime/sandbox/LongTurns.js"
-import { makeRunnerChoice } from "../../src/runtime/sandbox/RunnerChoice.js"
-import type { RunnerProcess } from "../../src/runtime/sandbox/RunnerProcess.js"
 import { makeTurns, type ReleaseTurn } from "../../src/runtime/workspace/Turns.js"
 import { eventually } from "../support/eventually.js"
 import { ownerOf } from "../support/shareOwners.js"
@@ -176,31 +173,8 @@ describe("large answers", () => {
   })
 })
 
-describe("the runners of a node", () => {
-  const runner = (load: () => number = () => 1): RunnerProcess =>
-    ({
-      isAlive: () => true,
-      load,
-      busyTenant: () => undefined,
-      longTurns: new LongTurns()
-    }) as unknown as RunnerProcess
-
-  it("leave a processor to a neighbour, however many children of an account have long turns", () => {
-    const runners = [runner(), runner()]
-    const choice = makeRunnerChoice(runners, () => undefined, 2)
-    choice.choose(neighbour)
-    const children = Array.from({ length: 8 }, (_, n) => ownerOf(`child ${n}`, "parent"))
-    const chosen = new Set<RunnerProcess | undefined>()
-    for (const child of children) {
-      const own = choice.choose(child)
-      chosen.add(own)
-      own?.longTurns.add(child.account, 500, performance.now())
-      choice.choose(neighbour)
-    }
-    assert.lengthOf([...chosen], 1)
-  })
-
-  it("evict guests of the account that holds most memory, and there of the organisation that does", () => {
+describe("the memory of guests", () => {
+  it("is freed by the account that holds most, and there by the organisation that holds most", () => {
     const evicted: Array<string> = []
     const memory = new GuestMemory(428 * mebibyte, 1)
     const suspend = (owner: ShareOwner, mebibytes: number) =>

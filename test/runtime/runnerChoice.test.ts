@@ -47,4 +47,16 @@ describe("a tenant with long turns", () => {
     const { fleet, own } = busyFleet()
     assert.notStrictEqual(fleet.choose(ownerOf("org_evil")), own)
   })
+
+  it("stays on one of two processors also as eight organisations of one account", () => {
+    const choice = makeRunnerChoice([runner(undefined), runner(undefined)], () => undefined, 2)
+    const chosen = new Set<RunnerProcess | undefined>()
+    for (let n = 0; n < 8; n++) {
+      choice.choose(ownerOf("org_victim"))
+      const own = choice.choose(ownerOf(`org_child${n}`, "org_evil"))
+      chosen.add(own)
+      own?.longTurns.add("org_evil", 500, performance.now())
+    }
+    assert.strictEqual(chosen.size, 1)
+  })
 })
