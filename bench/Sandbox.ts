@@ -6,9 +6,12 @@ import { resolve } from "node:path"
 import { Effect, ManagedRuntime } from "effect"
 import { Sandbox } from "../src/actors/ports/run/Sandbox.js"
 import { layer } from "../src/runtime/sandbox/Pool.js"
+import { OrganisationId } from "../src/domain/Ids.js"
+import { ownerOfOrganisation } from "../src/domain/share/ShareOwner.js"
 
 const program = {
   key: "org_bench:trivial",
+  owner: ownerOfOrganisation({ id: OrganisationId.make("org_01jd0000000000000000000000"), parentId: null }),
   script: `globalThis.__workflow = async (ctx) => ({ hello: ctx.input.name })`
 }
 const limits = { memoryBytes: 128 * 1024 * 1024, cpuPerStepMillis: 2000 }

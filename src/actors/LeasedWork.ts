@@ -11,6 +11,7 @@ import type { Places, ReleasePlace } from "./Places.js"
 import type { FailedJobs, StoredJob, StoredJobTask } from "./ports/FailedJobs.js"
 import type { DueWork, FindWork } from "./ports/LeasedWork.js"
 import { makeStoredJobs, type StoredJobs } from "./StoredJobs.js"
+import { ownerOfAccount } from "../domain/share/ShareOwner.js"
 
 /** How a kind of work that waits for partners is run. */
 export interface PlacedOptions<J extends StoredJob, E> {
@@ -75,9 +76,10 @@ const startPlaced = <J extends StoredJob, E>(
     const running = new Map<string, ReleasePlace>()
 
     const takePlaces = (found: ReadonlyArray<DueWork>): ReadonlyArray<DueWork> =>
-      found.filter(({ id, organisationId, partner }) => {
+      found.filter((due) => {
+        const { id, partner } = due
         if (running.has(id)) return false
-        const release = places.tryTake(organisationId, partner)
+        const release = places.tryTake(ownerOfAccount(due), partner)
         if (release !== undefined) running.set(id, release)
         return release !== undefined
       })

@@ -8,9 +8,11 @@ import { loadPattern, type PatternLookup } from "../domain/expression/PatternPro
 import type { Unavailable } from "../domain/Failure.js"
 import type { OrganisationId } from "../domain/Ids.js"
 import { patternLimits } from "../domain/Limits.js"
-import { makeFairPermits } from "../domain/FairPermits.js"
+import { makeFairPermits } from "../domain/share/FairPermits.js"
 import { type CachedPattern, PatternCache } from "./PatternCache.js"
 import { type CompiledPattern, Computations, tooCostlyDetail } from "./ports/Computations.js"
+import { ShareOwners } from "./ports/organisation/ShareOwners.js"
+import type { OrganisationOwner } from "../domain/share/ShareOwner.js"
 
 type Entries = Map<string, CachedPattern>
 
@@ -19,8 +21,9 @@ const entryOf = (compiled: CompiledPattern): CachedPattern =>
 
 const make = Effect.gen(function* () {
   const { compute } = yield* Computations
+  const shareOwners = yield* ShareOwners
   const cache = new PatternCache(patternLimits.cachedBytes)
-  /** One load of an organisation at a time: later ones find its patterns in the cache. */
+  /** One load of an account at a time: later ones of an organisation find its patterns in the cache. */
   const loads = makeFairPermits(1)
 
   /** Compiles a batch; if that takes too long, one pattern after the other, to find the costly one. */
@@ -37,7 +40,8 @@ const make = Effect.gen(function* () {
           )
     )
 
-  const compileMissing = Effect.fnUntraced(function* (organisation: OrganisationId, asked: Iterable<string>) {
+  const compileMissing = Effect.fnUntraced(function* (owner: OrganisationOwner, asked: Iterable<string>) {
+    const { organisation } = owner
     const found: Entries = new Map()
     const missing: Array<string> = []
     for (const pattern of asked) {
@@ -50,7 +54,7 @@ const make = Effect.gen(function* () {
       const compiled = yield* compileBatch(organisation, batch)
       for (const [index, pattern] of batch.entries()) {
         const entry = entryOf(compiled[index] ?? { mistake: "is not a valid pattern" })
-        cache.add(organisation, pattern, entry)
+        cache.add(owner, pattern, entry)
         found.set(pattern, entry)
       }
     }
@@ -58,7 +62,7 @@ const make = Effect.gen(function* () {
   })
 
   const load = (organisation: OrganisationId, asked: ReadonlySet<string>): Effect.Effect<Entries, Unavailable> =>
-    loads.withPermit(organisation, compileMissing(organisation, asked))
+    Effect.flatMap(shareOwners.of(organisation), (owner) => loads.withPermit(owner, compileMissing(owner, asked)))
 
   const evaluate = <A>(
     organisation: OrganisationId,

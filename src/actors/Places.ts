@@ -1,19 +1,20 @@
 /**
  * Places for work that waits for a partner outside: an endpoint, a provider, a mail server. Every user of the facility has
  * places of its own, and configures only how many. Three rules keep partners that hang from stopping the others: an
- * organisation gets another place only while more are free than twice what it holds; slow partners share three eighths of the
- * places, and so do the unknown ones of an organisation whose last unknown one was slow; and a quarter is kept for
- * partners that have answered. The shares also hold within an organisation.
+ * account gets another place only while more are free than twice what it holds; slow partners share three eighths of the
+ * places, and so do the unknown ones of an account whose last unknown one was slow; and a quarter is kept for
+ * partners that have answered. The shares also hold within an account, whose organisations take turns.
  */
 import { type Clock, Context, Data, Deferred, Duration, Effect, Fiber, Layer } from "effect"
-import { FairQueue } from "../domain/FairQueue.js"
+import { FairQueue } from "../domain/share/FairQueue.js"
 import { RecentMap } from "../domain/RecentMap.js"
 import { outwardPlaces } from "../domain/Limits.js"
+import type { ShareOwner } from "../domain/share/ShareOwner.js"
 
 /** How many places there are. `slowAfter`: a partner that takes longer is slow until it is quicker. */
 export interface PlaceBounds {
   readonly perNode: number
-  readonly perOrganisation: number
+  readonly perAccount: number
   readonly perPartner: number
   readonly slowAfter: Duration.Duration
 }
@@ -26,26 +27,26 @@ export class NoPlace extends Data.TaggedError("NoPlace")<{ readonly reason: "wai
 
 /** Who would get a place now; work of others is not worth finding. */
 export interface Room {
-  /** Organisations that get none. */
-  readonly fullOrganisations: ReadonlyArray<string>
+  /** Accounts that get none. */
+  readonly fullAccounts: ReadonlyArray<string>
   /** Partners that get none. */
   readonly closedPartners: ReadonlyArray<string>
-  /** Organisations of which only answering partners get one, and whether that is so for all. */
+  /** Accounts of which only answering partners get one, and whether that is so for all. */
   readonly reservedFor: ReadonlyArray<string>
   readonly isReserved: boolean
-  /** Partners that have answered, of these organisations. */
+  /** Partners that have answered, of these accounts. */
   readonly answering: ReadonlyArray<string>
 }
 
 export interface Places {
   readonly limits: PlaceBounds
   /** Takes a place if there is one now. `partner`: unique in the node. */
-  readonly tryTake: (organisation: string, partner: string) => ReleasePlace | undefined
+  readonly tryTake: (owner: ShareOwner, partner: string) => ReleasePlace | undefined
   /** `undefined`: all places are taken. */
   readonly room: () => Room | undefined
-  /** Runs `body` in a place; waits for one for up to ten seconds, organisations in turn. */
+  /** Runs `body` in a place; waits for one for up to ten seconds, accounts in turn. */
   readonly withPlace: <A, E, R>(
-    organisation: string,
+    owner: ShareOwner,
     partner: string,
     body: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | NoPlace, R>
@@ -55,11 +56,11 @@ export interface Places {
   readonly readings: () => { readonly held: number; readonly slow: number; readonly waiting: number }
 }
 
-/** What the partner's last answer tells; a partner without one is unknown, or slow if its organisation is unsteady. */
+/** What the partner's last answer tells; a partner without one is unknown, or slow if its account is unsteady. */
 type Standing = "answering" | "slow" | "unknown"
 
 interface HeldPlace {
-  readonly organisation: string
+  readonly account: string
   readonly partner: string
   readonly takenAt: number
 }
@@ -71,10 +72,10 @@ interface Tally {
   slow: number
 }
 
-/** Partners that keep a place for too long, and their organisations. */
+/** Partners that keep a place for too long, and their accounts. */
 interface Hanging {
   readonly partners: Set<string>
-  readonly organisations: Set<string>
+  readonly accounts: Set<string>
 }
 
 interface Waiter {
@@ -87,18 +88,17 @@ interface PlacesState {
   readonly clock: Clock.Clock
   readonly held: Set<HeldPlace>
   /** The standing of partners by their last answer, the latest last. */
-  readonly known: RecentMap<string, { readonly organisation: string; readonly isSlow: boolean }>
-  /** Organisations whose last place of a partner that had not answered was slow. */
+  readonly known: RecentMap<string, { readonly account: string; readonly isSlow: boolean }>
+  /** Accounts whose last place of a partner that had not answered was slow. */
   readonly unsteady: RecentMap<string, true>
-  /** By organisation. */
-  readonly waiting: FairQueue<string, Waiter>
+  readonly waiting: FairQueue<Waiter>
   readonly freed: Effect.Latch
 }
 
 /** Partners whose standing is remembered. */
 const mostKnown = 10_000
 const longestWait = Duration.seconds(10)
-/** Pieces of work of one organisation that may wait, for each of its places. */
+/** Pieces of work of one organisation that may wait, for each place of its account. */
 const waitersPerPlace = 16
 
 const none: Readonly<Tally> = { all: 0, unproven: 0, slow: 0 }
@@ -106,77 +106,76 @@ const none: Readonly<Tally> = { all: 0, unproven: 0, slow: 0 }
 // --- Who may take a place ---
 
 /** The standing of a partner without an answer. `hanging`: those that keep a place for too long. */
-const newStanding = ({ unsteady }: PlacesState, organisation: string, hanging: Hanging): Standing =>
-  unsteady.has(organisation) || hanging.organisations.has(organisation) ? "slow" : "unknown"
+const newStanding = ({ unsteady }: PlacesState, account: string, hanging: Hanging): Standing =>
+  unsteady.has(account) || hanging.accounts.has(account) ? "slow" : "unknown"
 
-const standingOf = (state: PlacesState, organisation: string, partner: string, hanging: Hanging): Standing => {
+const standingOf = (state: PlacesState, account: string, partner: string, hanging: Hanging): Standing => {
   if (hanging.partners.has(partner)) return "slow"
   const found = state.known.get(partner)
-  return found === undefined ? newStanding(state, organisation, hanging) : found.isSlow ? "slow" : "answering"
+  return found === undefined ? newStanding(state, account, hanging) : found.isSlow ? "slow" : "answering"
 }
 
-/** The places in use, of the node and by organisation. A partner that keeps one for too long counts as slow at once. */
+/** The places in use, of the node and by account. A partner that keeps one for too long counts as slow at once. */
 const countHeld = (state: PlacesState) => {
   const now = state.clock.unsafeCurrentTimeMillis()
   const overdue = now - Duration.toMillis(state.limits.slowAfter)
   const node: Tally = { ...none }
-  const organisations = new Map<string, Tally>()
+  const accounts = new Map<string, Tally>()
   const partners = new Map<string, number>()
-  const hanging: Hanging = { partners: new Set(), organisations: new Set() }
-  for (const { organisation, partner, takenAt } of state.held) {
+  const hanging: Hanging = { partners: new Set(), accounts: new Set() }
+  for (const { account, partner, takenAt } of state.held) {
     if (takenAt <= overdue) {
       hanging.partners.add(partner)
-      hanging.organisations.add(organisation)
+      hanging.accounts.add(account)
     }
     partners.set(partner, (partners.get(partner) ?? 0) + 1)
   }
-  for (const { organisation, partner } of state.held) {
-    const own = organisations.get(organisation) ?? { ...none }
-    organisations.set(organisation, own)
-    const standing = standingOf(state, organisation, partner, hanging)
+  for (const { account, partner } of state.held) {
+    const own = accounts.get(account) ?? { ...none }
+    accounts.set(account, own)
+    const standing = standingOf(state, account, partner, hanging)
     for (const tally of [node, own]) {
       tally.all += 1
       if (standing !== "answering") tally.unproven += 1
       if (standing === "slow") tally.slow += 1
     }
   }
-  return { node, organisations, partners, hanging }
+  return { accounts, node, partners, hanging }
 }
 
-/** Whether another place fits, where more must be free than twice what the organisation holds. */
+/** Whether another place fits, where more must be free than twice what the account holds. */
 const fits = (own: number, most: number, used: number, all: number): boolean => own < most && all - used > 2 * own
 
 const mayTake = (
-  { perNode, perOrganisation }: PlaceBounds,
+  { perNode, perAccount }: PlaceBounds,
   node: Readonly<Tally>,
   own: Readonly<Tally>,
   standing: Standing
 ): boolean => {
   const part = (of: number, share: number) => Math.max(1, Math.floor(of * share))
-  if (!fits(own.all, perOrganisation, node.all, perNode)) return false
+  if (!fits(own.all, perAccount, node.all, perNode)) return false
   if (standing === "answering") return true
-  if (!fits(own.unproven, part(perOrganisation, 3 / 4), node.unproven, part(perNode, 3 / 4))) return false
-  return standing === "unknown" || fits(own.slow, part(perOrganisation, 1 / 2), node.slow, part(perNode, 3 / 8))
+  if (!fits(own.unproven, part(perAccount, 3 / 4), node.unproven, part(perNode, 3 / 4))) return false
+  return standing === "unknown" || fits(own.slow, part(perAccount, 1 / 2), node.slow, part(perNode, 3 / 8))
 }
 
 const readRoom = (state: PlacesState): Room | undefined => {
   const { limits } = state
-  const { hanging, node, organisations, partners } = countHeld(state)
+  const { hanging, accounts, node, partners } = countHeld(state)
   if (node.all >= limits.perNode) return undefined
-  const may = (organisation: string, standing: Standing) =>
-    mayTake(limits, node, organisations.get(organisation) ?? none, standing)
-  const holders = new Set([...organisations.keys(), ...state.unsteady.keys()])
+  const may = (account: string, standing: Standing) => mayTake(limits, node, accounts.get(account) ?? none, standing)
+  const holders = new Set([...accounts.keys(), ...state.unsteady.keys()])
   const reservedFor = [...holders].filter((one) => !may(one, newStanding(state, one, hanging)))
   const isReserved = !mayTake(limits, node, none, "unknown")
   const reserved = new Set(reservedFor)
   const closed = new Set([...partners].flatMap(([one, count]) => (count < limits.perPartner ? [] : [one])))
   const answering: Array<string> = []
-  for (const [partner, { isSlow, organisation }] of state.known)
+  for (const [partner, { isSlow, account }] of state.known)
     if (isSlow || hanging.partners.has(partner)) {
-      if (!may(organisation, "slow")) closed.add(partner)
-    } else if (isReserved || reserved.has(organisation)) answering.push(partner)
+      if (!may(account, "slow")) closed.add(partner)
+    } else if (isReserved || reserved.has(account)) answering.push(partner)
   return {
-    fullOrganisations: [...holders].filter((one) => !may(one, "answering")),
+    fullAccounts: [...holders].filter((one) => !may(one, "answering")),
     closedPartners: [...closed],
     reservedFor,
     isReserved,
@@ -187,22 +186,22 @@ const readRoom = (state: PlacesState): Room | undefined => {
 // --- Taking and giving back ---
 
 /** Notes how long the partner took. */
-const note = (state: PlacesState, { organisation, partner, takenAt }: HeldPlace): void => {
+const note = (state: PlacesState, { account, partner, takenAt }: HeldPlace): void => {
   const { clock, known, limits, unsteady } = state
   const isSlow = clock.unsafeCurrentTimeMillis() - takenAt >= Duration.toMillis(limits.slowAfter)
   if (known.get(partner)?.isSlow !== false) {
-    unsteady.delete(organisation)
-    if (isSlow) unsteady.set(organisation, true)
+    unsteady.delete(account)
+    if (isSlow) unsteady.set(account, true)
   }
-  known.set(partner, { organisation, isSlow })
+  known.set(partner, { account, isSlow })
 }
 
-const tryTake = (state: PlacesState, organisation: string, partner: string): ReleasePlace | undefined => {
-  const { hanging, node, organisations, partners } = countHeld(state)
+const tryTake = (state: PlacesState, account: string, partner: string): ReleasePlace | undefined => {
+  const { hanging, accounts, node, partners } = countHeld(state)
   if ((partners.get(partner) ?? 0) >= state.limits.perPartner) return undefined
-  const standing = standingOf(state, organisation, partner, hanging)
-  if (!mayTake(state.limits, node, organisations.get(organisation) ?? none, standing)) return undefined
-  const place: HeldPlace = { organisation, partner, takenAt: state.clock.unsafeCurrentTimeMillis() }
+  const standing = standingOf(state, account, partner, hanging)
+  if (!mayTake(state.limits, node, accounts.get(account) ?? none, standing)) return undefined
+  const place: HeldPlace = { account, partner, takenAt: state.clock.unsafeCurrentTimeMillis() }
   state.held.add(place)
   return () => {
     if (!state.held.delete(place)) return
@@ -215,8 +214,8 @@ const tryTake = (state: PlacesState, organisation: string, partner: string): Rel
 /** Gives a place to the first who waits and may have one. */
 const serveOne = (state: PlacesState): boolean => {
   let release: ReleasePlace | undefined
-  const next = state.waiting.take((organisation, waiters) =>
-    waiters.findIndex(({ partner }) => (release = tryTake(state, organisation, partner)) !== undefined)
+  const next = state.waiting.take((account, waiters) =>
+    waiters.findIndex(({ partner }) => (release = tryTake(state, account, partner)) !== undefined)
   )
   if (next === undefined || release === undefined) return false
   next.give(release)
@@ -228,10 +227,9 @@ const serve = (state: PlacesState): void => {
 }
 
 /** Waits for a place. Run it uninterruptibly: only the wait can be interrupted, and then gives the place back. */
-const take = Effect.fnUntraced(function* (state: PlacesState, organisation: string, partner: string) {
+const take = Effect.fnUntraced(function* (state: PlacesState, owner: ShareOwner, partner: string) {
   const { limits, waiting } = state
-  if (waiting.of(organisation).length >= limits.perOrganisation * waitersPerPlace)
-    return yield* new NoPlace({ reason: "crowded" })
+  if (waiting.of(owner).length >= limits.perAccount * waitersPerPlace) return yield* new NoPlace({ reason: "crowded" })
   const found = yield* Deferred.make<ReleasePlace, NoPlace>()
   let taken: ReleasePlace | undefined
   const give = (release: ReleasePlace) => {
@@ -239,17 +237,17 @@ const take = Effect.fnUntraced(function* (state: PlacesState, organisation: stri
     Deferred.unsafeDone(found, Effect.succeed(release))
   }
   const waiter: Waiter = { partner, give }
-  waiting.add(organisation, waiter)
+  waiting.add(owner, waiter)
   serve(state)
   if (taken !== undefined) return taken
   const expire = Effect.sync(() => {
-    if (waiting.remove(organisation, waiter)) Deferred.unsafeDone(found, Effect.fail(new NoPlace({ reason: "waited" })))
+    if (waiting.remove(owner, waiter)) Deferred.unsafeDone(found, Effect.fail(new NoPlace({ reason: "waited" })))
   })
   const timer = yield* Effect.forkDaemon(Effect.interruptible(Effect.delay(expire, longestWait)))
   return yield* Effect.interruptible(Deferred.await(found)).pipe(
     Effect.onInterrupt(() =>
       Effect.sync(() => {
-        waiting.remove(organisation, waiter)
+        waiting.remove(owner, waiter)
         taken?.()
       })
     ),
@@ -271,11 +269,11 @@ export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
     }
     return {
       limits,
-      tryTake: (organisation, partner) => tryTake(state, organisation, partner),
+      tryTake: ({ account }, partner) => tryTake(state, account, partner),
       room: () => readRoom(state),
-      withPlace: (organisation, partner, body) =>
+      withPlace: (owner, partner, body) =>
         Effect.acquireUseRelease(
-          take(state, organisation, partner),
+          take(state, owner, partner),
           () => body,
           (release) => Effect.sync(release)
         ),

@@ -1,13 +1,13 @@
 /** Sends a mail over the operator's server. Attempts with the same `key` have the same Message-ID. */
 import { type Effect, Redacted } from "effect"
 import { deliveryTimeout } from "../domain/delivery/Delivery.js"
-import type { OrganisationId } from "../domain/Ids.js"
+import type { ShareOwner } from "../domain/share/ShareOwner.js"
 import type { EgressFailure, EgressResponse } from "./ports/Egress.js"
 import type { MailEgress } from "./ports/delivery/MailEgress.js"
 import type { OperatorMailServer } from "./ports/delivery/MailServer.js"
 
 export interface ServiceMail {
-  readonly organisationId: OrganisationId
+  readonly owner: ShareOwner
   readonly key: string
   readonly to: string
   readonly subject: string
@@ -18,10 +18,10 @@ export interface ServiceMail {
 export const sendMail = (
   mail: MailEgress["Type"],
   { from, login, security, url }: OperatorMailServer,
-  { key, organisationId, subject, text, to }: ServiceMail
+  { key, owner, subject, text, to }: ServiceMail
 ): Effect.Effect<EgressResponse, EgressFailure> =>
   mail.send({
-    organisationId,
+    owner,
     method: "SEND",
     url,
     headers: [

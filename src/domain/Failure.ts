@@ -157,12 +157,16 @@ export class RateLimited extends Data.TaggedError("RateLimited")<{
 /** The organisation has as many runs in flight as its plan allows. */
 export class TooManyRuns extends Schema.TaggedError<TooManyRuns>()("TooManyRuns", { limit: Schema.JsonNumber }) {}
 
-/** The caller has as many watches open as it may have. */
-export class TooManyWatches extends Data.TaggedError("TooManyWatches")<{ readonly limit: number }> {}
+/** The caller, or its account on this node, has as many watches open as it may have. */
+export class TooManyWatches extends Data.TaggedError("TooManyWatches")<{
+  readonly of: "caller" | "account"
+  readonly limit: number
+}> {}
 
-/** The caller, or its connection, has as many of something open as it may have. `what`: calls, streams, awaits or connections. */
+/** The caller, its connection, or its account on this node has as many of something open as it may have. */
 export class TooManyCalls extends Data.TaggedError("TooManyCalls")<{
   readonly what: "calls" | "streams and awaits" | "awaits" | "connections"
+  readonly of: "caller" | "account"
   readonly limit: number
 }> {}
 

@@ -89,17 +89,17 @@ export const guest = {
 } as const
 
 /**
- * Places for work that waits for partners outside, by use: of a node, an organisation, and a partner; and the time after
- * which a partner is slow.
+ * Places for work that waits for partners outside, by use: of a node, an account, and a partner; and the time after which a
+ * partner is slow.
  */
 export const outwardPlaces = {
-  deliveries: { perNode: 64, perOrganisation: 16, perPartner: 2, slowAfter: Duration.seconds(5) },
+  deliveries: { perNode: 64, perAccount: 16, perPartner: 2, slowAfter: Duration.seconds(5) },
   /** E-mails and chats: a mail server that hangs keeps no callback or event waiting. */
-  notifications: { perNode: 16, perOrganisation: 4, perPartner: 2, slowAfter: Duration.seconds(5) },
-  polls: { perNode: 16, perOrganisation: 4, perPartner: 2, slowAfter: Duration.seconds(15) },
-  subscriptions: { perNode: 16, perOrganisation: 4, perPartner: 2, slowAfter: Duration.seconds(5) },
-  refreshes: { perNode: 32, perOrganisation: 8, perPartner: 1, slowAfter: Duration.seconds(5) },
-  tests: { perNode: 64, perOrganisation: 16, perPartner: 16, slowAfter: Duration.seconds(5) }
+  notifications: { perNode: 16, perAccount: 4, perPartner: 2, slowAfter: Duration.seconds(5) },
+  polls: { perNode: 16, perAccount: 4, perPartner: 2, slowAfter: Duration.seconds(15) },
+  subscriptions: { perNode: 16, perAccount: 4, perPartner: 2, slowAfter: Duration.seconds(5) },
+  refreshes: { perNode: 32, perAccount: 8, perPartner: 1, slowAfter: Duration.seconds(5) },
+  tests: { perNode: 64, perAccount: 16, perPartner: 16, slowAfter: Duration.seconds(5) }
 } as const
 
 /** How long the caller of an Instant flow on surface B waits: by default, and at most. */
@@ -114,7 +114,7 @@ export const shownSteps = { most: 1_000, bytes: 8 * MiB } as const
 /** Bytes of a run's metadata. */
 export const metadataBytes = 4 * KiB
 
-/** Limits of `svc.db`: of a statement, a workspace, an organisation and a node. */
+/** Limits of `svc.db`: of a statement, a workspace, an account, an organisation and a node. */
 export const workspaceDb = {
   statementMillis: 30_000,
   /** The longest time that a transaction may be idle, and that it may take. */
@@ -138,9 +138,9 @@ export const workspaceDb = {
   temporaryBytes: 256 * MiB,
   /** Memory of the statement's server process; enforced only if Postgres runs on the same Linux machine. */
   memoryBytes: 256 * MiB,
-  connectionsPerOrganisation: 4,
-  transactionsPerOrganisation: 2,
-  /** Statements and transactions that may wait for a connection; further ones are refused. */
+  connectionsPerAccount: 4,
+  transactionsPerAccount: 2,
+  /** Statements and transactions of an organisation that may wait for a connection; further ones are refused. */
   waitingPerOrganisation: 64,
   /** The longest wait for a connection. */
   waitMillis: 30_000,
@@ -286,7 +286,7 @@ export const egress = {
   connectTimeout: Duration.seconds(10),
   /** Headers of one response; the limit of their bytes alone would allow thousands of tiny ones. */
   responseHeaders: 500,
-  /** Connections of the node: an organisation has at most as many as are free, so one alone has half of them. */
+  /** Connections of the node: an account has at most as many as are free, so one alone has half of them. */
   connections: 1024,
   /** Connections of one organisation to one origin; further requests wait for half of their time at most. */
   connectionsPerOrigin: 128

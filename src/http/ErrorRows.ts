@@ -37,6 +37,9 @@ type Rows = {
 
 const secondsUntil = (unixSeconds: number, nowMillis: number) => Math.max(1, Math.ceil(unixSeconds - nowMillis / 1000))
 
+/** How a message names an account. */
+const ofAccount = "this organisation and those that share its plan"
+
 const rows: Rows = {
   InvalidRequest: ({ code, details, message }) => ({ status: 400, code, message, details: details ?? [] }),
   Unauthorized: ({ code, message }) => ({ status: 401, code, message }),
@@ -93,16 +96,22 @@ const rows: Rows = {
     message: `${limit} runs of the organisation are under way, as many as its plan allows at once: try again when one has ended, or start a Standard or Long workflow, which waits`,
     retryAfterSeconds: 1
   }),
-  TooManyWatches: ({ limit }) => ({
+  TooManyWatches: ({ limit, of }) => ({
     status: 429,
     code: "RATE_LIMITED",
-    message: `${limit} watches of this session or key are open on this node, as many as it may have: close one, or watch more topics by one`,
+    message:
+      of === "caller"
+        ? `${limit} watches of this session or key are open on this node, as many as it may have: close one, or watch more topics by one`
+        : `${limit} watches of ${ofAccount} are open on this node, as many as they may have: close one, or try another node`,
     retryAfterSeconds: 1
   }),
-  TooManyCalls: ({ limit, what }) => ({
+  TooManyCalls: ({ limit, of, what }) => ({
     status: 429,
     code: "RATE_LIMITED",
-    message: `${limit} ${what} of this caller are open, as many as it may have: wait until one has ended`,
+    message:
+      of === "caller"
+        ? `${limit} ${what} of this caller are open, as many as it may have: wait until one has ended`
+        : `${limit} ${what} of ${ofAccount} are open on this node, as many as they may have: close one, or try another node`,
     retryAfterSeconds: 1
   }),
   QuotaExceeded: ({ dimension, limit, resetAt, used }, now) => ({

@@ -231,7 +231,7 @@ describe("an endpoint", () => {
       yield* world.begin
       yield* TestClock.adjust("10 millis")
       const atOnce = world.sent.length
-      assert.isAtMost(atOnce, outwardPlaces.deliveries.perOrganisation)
+      assert.isAtMost(atOnce, outwardPlaces.deliveries.perAccount)
       for (const gate of gates.slice(0, 10)) yield* Deferred.succeed(gate, undefined)
       // The clock stands still: a place that becomes free is an event.
       yield* world.settled("d9")

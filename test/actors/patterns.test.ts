@@ -7,6 +7,7 @@ import { Computations, TooCostly } from "../../src/actors/ports/Computations.js"
 import type { Condition } from "../../src/domain/expression/Condition.js"
 import type { OrganisationId } from "../../src/domain/Ids.js"
 import { computations } from "../../src/runtime/computing/worker/Table.js"
+import { layerOwnAccounts, ownerOf } from "../support/shareOwners.js"
 
 const [mine, theirs] = ["org_1" as OrganisationId, "org_2" as OrganisationId]
 
@@ -22,7 +23,7 @@ const world = (costly = "") => {
       : Effect.sync(() => computations.compilePatterns(batch)).pipe(Effect.delay(1))
   }
   const layer = PatternsLive.Patterns.Default.pipe(
-    Layer.provide(Layer.mock(Computations, { compute: compute as never }))
+    Layer.provide([Layer.mock(Computations, { compute: compute as never }), layerOwnAccounts])
   )
   return { batches, layer }
 }
@@ -78,13 +79,34 @@ describe("the cache", () => {
 
   it("evicts what its largest organisation used least recently", () => {
     const cache = new PatternCache(50_000)
-    cache.add(theirs, "kept", entry(1_000))
+    cache.add(ownerOf(theirs), "kept", entry(1_000))
     for (let n = 0; n < 100; n++) {
-      cache.add(mine, `p${n}`, entry(4_000))
+      cache.add(ownerOf(mine), `p${n}`, entry(4_000))
       assert.isDefined(cache.find(mine, "p0"))
     }
     assert.isDefined(cache.find(theirs, "kept"))
     assert.isUndefined(cache.find(mine, "p1"))
     assert.isDefined(cache.find(mine, "p99"))
+  })
+
+  it("evicts what the largest account holds, of its organisation that holds most", () => {
+    const cache = new PatternCache(50_000)
+    const [small, large] = ["org_small", "org_large"].map((id) => ownerOf(id, "org_parent"))
+    if (small === undefined || large === undefined) return assert.fail()
+    const add = (owner: typeof small, count: number) => {
+      for (let n = 0; n < count; n++) cache.add(owner, `p${n}`, entry(4_000))
+    }
+    add(ownerOf(theirs), 4)
+    add(small, 2)
+    add(large, 3)
+    const kept = (owner: typeof small, pattern: string) => cache.find(owner.organisation, pattern) !== undefined
+    add(small, 3)
+    assert.isTrue(kept(large, "p0"), "which is now the one used last")
+    cache.add(large, "p3", entry(4_000))
+    const all = ["p0", "p1", "p2", "p3"]
+    assert.deepStrictEqual(
+      [ownerOf(theirs), small, large].map((owner) => all.filter((pattern) => kept(owner, pattern))),
+      [all, ["p0", "p1", "p2"], ["p0", "p2", "p3"]]
+    )
   })
 })

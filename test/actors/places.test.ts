@@ -2,14 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, TestClock } from "effect"
 import { makePlaces, type PlaceBounds, type Places, type ReleasePlace } from "../../src/actors/Places.js"
+import { ownerOf } from "../support/shareOwners.js"
+import type { ShareOwner } from "../../src/domain/share/ShareOwner.js"
 
-const limits: PlaceBounds = { perNode: 64, perOrganisation: 16, perPartner: 2, slowAfter: Duration.seconds(5) }
+const limits: PlaceBounds = { perNode: 64, perAccount: 16, perPartner: 2, slowAfter: Duration.seconds(5) }
 
 /** Takes places at as many unknown partners as it gets. */
 const takeAll = (places: Places, organisation: string, round = 0) => {
   const taken: Array<ReleasePlace> = []
   for (;;) {
-    const release = places.tryTake(organisation, `${organisation} ${round} ${taken.length}`)
+    const release = places.tryTake(ownerOf(organisation), `${organisation} ${round} ${taken.length}`)
     if (release === undefined) return taken
     taken.push(release)
   }
@@ -17,7 +19,7 @@ const takeAll = (places: Places, organisation: string, round = 0) => {
 
 const answer = (places: Places, organisation: string, partner: string) =>
   Effect.sync(() => {
-    const release = places.tryTake(organisation, partner)
+    const release = places.tryTake(ownerOf(organisation), partner)
     assert.isDefined(release)
     release()
   })
@@ -45,8 +47,8 @@ describe("places", () => {
       const places = yield* makePlaces(limits)
       yield* answer(places, "a", "answers")
       assert.lengthOf(takeAll(places, "a"), 12)
-      for (let n = 0; n < 2; n++) assert.isDefined(places.tryTake("a", "answers"))
-      assert.isUndefined(places.tryTake("a", "answers"), "two for one partner")
+      for (let n = 0; n < 2; n++) assert.isDefined(places.tryTake(ownerOf("a"), "answers"))
+      assert.isUndefined(places.tryTake(ownerOf("a"), "answers"), "two for one partner")
     })
   )
 
@@ -54,10 +56,10 @@ describe("places", () => {
     Effect.gen(function* () {
       const places = yield* makePlaces(limits)
       const slow = Array.from({ length: 12 }, (_, n) => `slow ${n}`)
-      const first = slow.map((partner) => places.tryTake("a", partner))
+      const first = slow.map((partner) => places.tryTake(ownerOf("a"), partner))
       yield* TestClock.adjust("5 seconds")
       for (const release of first) release?.()
-      const again = slow.map((partner) => places.tryTake("a", partner))
+      const again = slow.map((partner) => places.tryTake(ownerOf("a"), partner))
       assert.lengthOf(
         again.filter((release) => release !== undefined),
         8
@@ -77,25 +79,25 @@ describe("places", () => {
       yield* answer(places, "a", "answers")
       takeAll(places, "a")
       assert.deepStrictEqual(places.room(), {
-        fullOrganisations: [],
+        fullAccounts: [],
         closedPartners: [],
         reservedFor: ["a"],
         isReserved: false,
         answering: ["answers"]
       })
-      for (let n = 0; n < 2; n++) places.tryTake("a", "answers")
+      for (let n = 0; n < 2; n++) places.tryTake(ownerOf("a"), "answers")
       assert.deepStrictEqual(places.room()?.closedPartners, ["answers"])
     })
   )
 
   it.effect("that are waited for are given to organisations in turn, and given back", () =>
     Effect.gen(function* () {
-      const places = yield* makePlaces({ ...limits, perNode: 1, perOrganisation: 1 })
+      const places = yield* makePlaces({ ...limits, perNode: 1, perAccount: 1 })
       const order: Array<string> = []
       const gate = yield* Deferred.make<void>()
       const work = (organisation: string) =>
         places.withPlace(
-          organisation,
+          ownerOf(organisation),
           organisation,
           Effect.zipRight(
             Effect.sync(() => order.push(organisation)),
@@ -119,8 +121,8 @@ describe("places", () => {
 
   it.effect("that nobody gives back are refused after ten seconds, and at once to a crowd", () =>
     Effect.gen(function* () {
-      const places = yield* makePlaces({ ...limits, perNode: 1, perOrganisation: 1 })
-      const never = places.withPlace("a", "hangs", Effect.never)
+      const places = yield* makePlaces({ ...limits, perNode: 1, perAccount: 1 })
+      const never = places.withPlace(ownerOf("a"), "hangs", Effect.never)
       const first = yield* Effect.fork(never)
       const crowd = yield* Effect.forEach(Array.from({ length: 17 }), () => Effect.fork(Effect.exit(never)))
       yield* Effect.yieldNow()
@@ -133,6 +135,34 @@ describe("places", () => {
       assert.strictEqual(reasons.filter((reason) => reason === "crowded").length, 1)
       yield* Fiber.interrupt(first)
       assert.deepStrictEqual(places.readings(), { held: 0, slow: 0, waiting: 0 })
+    })
+  )
+
+  it.effect("are one account's part for all of its organisations, which take turns", () =>
+    Effect.gen(function* () {
+      const places = yield* makePlaces({ ...limits, perNode: 6, perAccount: 2 })
+      const [one, two, neighbour] = [ownerOf("one", "parent"), ownerOf("two", "parent"), ownerOf("neighbour")]
+      const given: Array<string> = []
+      const gate = yield* Deferred.make<void>()
+      let asked = 0
+      const work = (owner: ShareOwner) =>
+        places.withPlace(
+          owner,
+          `partner ${asked++}`,
+          Effect.zipRight(
+            Effect.sync(() => given.push(owner.organisation)),
+            Deferred.await(gate)
+          )
+        )
+      const fibers: Array<Fiber.Fiber<void, unknown>> = []
+      for (const owner of [one, one, one, one, two, two, neighbour]) {
+        fibers.push(yield* Effect.fork(work(owner)))
+        yield* Effect.yieldNow()
+      }
+      assert.deepStrictEqual(given, ["one", "neighbour"], "an account's only unproven place, and a neighbour's")
+      yield* Deferred.succeed(gate, undefined)
+      for (const fiber of fibers) yield* Fiber.join(fiber)
+      assert.deepStrictEqual(given.slice(2), ["one", "two", "one", "two", "one"])
     })
   )
 })

@@ -5,19 +5,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SliceOrder } from "../../src/actors/execution/guest/TimeSlices.js"
-import { makeIdentifiers } from "../../src/runtime/process/Crypto.js"
-import type { OrganisationId } from "../../src/domain/Ids.js"
+import type { ShareOwner } from "../../src/domain/share/ShareOwner.js"
+import { ownerOf } from "../support/shareOwners.js"
 
-const [one, other] = [makeIdentifiers().next("org"), makeIdentifiers().next("org")]
+const [one, other] = [ownerOf("org_one"), ownerOf("org_other")]
 
 describe("The slices of busy runs", () => {
   const world = Effect.map(Effect.clock, (clock) => {
     const order = new SliceOrder(clock)
     const begun: Array<string> = []
-    const run = (name: string, organisationId: OrganisationId, slices: number) =>
+    const run = (name: string, owner: ShareOwner, slices: number) =>
       Effect.fork(
         Effect.gen(function* () {
-          const own = order.of(organisationId)
+          const own = order.of(owner)
           for (let nth = 1; nth <= slices; nth++) {
             yield* own.yield
             begun.push(`${name}${nth}`)
@@ -36,6 +36,20 @@ describe("The slices of busy runs", () => {
       ]
       yield* Fiber.joinAll(runs)
       assert.deepStrictEqual(begun, ["a1", "b1", "x1", "c1", "d1"])
+    })
+  )
+
+  it.live("are granted to an account's organisations in turn, and to a neighbour as often as to all of them", () =>
+    Effect.gen(function* () {
+      const { begun, run } = yield* world
+      const [first, second] = [ownerOf("first", "parent"), ownerOf("second", "parent")]
+      const runs = [
+        ...(yield* Effect.forEach(["a", "b", "c"], (name) => run(name, first, 1))),
+        ...(yield* Effect.forEach(["d", "e"], (name) => run(name, second, 1))),
+        ...(yield* Effect.forEach(["x", "y"], (name) => run(name, other, 1)))
+      ]
+      yield* Fiber.joinAll(runs)
+      assert.deepStrictEqual(begun, ["a1", "b1", "x1", "d1", "y1", "c1", "e1"])
     })
   )
 

@@ -11,7 +11,6 @@ import { Client } from "pg"
 import { Egress } from "../../src/actors/ports/Egress.js"
 import { HeldBytes } from "../../src/actors/ports/HeldBytes.js"
 import { egress } from "../../src/domain/Limits.js"
-import { OrganisationId } from "../../src/domain/Ids.js"
 import { alertRules, startPrometheus } from "../support/alerts/Rules.js"
 import { sharedGauges } from "../support/alerts/SharedGauges.js"
 import { TestDatabase } from "../support/Database.js"
@@ -21,6 +20,7 @@ import { withEndlessMemory } from "../support/holdings.js"
 import { type Running, start } from "../support/InProcess.js"
 import { announce } from "../support/LogExpectations.js"
 import { type NatsServer, startNats } from "../support/natsServer.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const scope = Effect.runSync(Scope.make())
 let svc: Running
@@ -207,11 +207,11 @@ describe.sequential("of a service", () => {
     await svc.run(
       Effect.gen(function* () {
         const { open, readings } = yield* HeldBytes
-        const holdings = ["one", "two", "three", "four", "five"].map((owner) => open(owner, "bodies"))
+        const holdings = ["one", "two", "three", "four", "five"].map((owner) => open(ownerOf(owner), "bodies"))
         // As much as there is, in pieces.
         for (let size = readings().capacity; size >= 1_024; size = Math.floor(size / 2))
           for (const holding of holdings) while (holding.tryTake(size));
-        const late = open("late", "bodies")
+        const late = open(ownerOf("late"), "bodies")
         const refused = yield* Effect.async<boolean>((resume) => {
           late.take(1_048_576, (refusal) => resume(Effect.succeed(refusal !== undefined)))
         })
@@ -230,7 +230,7 @@ describe.sequential("of a service", () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const send = Effect.flatMap(Egress, ({ send }) =>
       send({
-        organisationId: OrganisationId.make(svc.first.organisationId),
+        owner: ownerOf(svc.first.organisationId),
         method: "GET",
         url,
         headers: [],

@@ -320,20 +320,31 @@ describe("watches are bounded", () => {
     assert.lengthOf(opened, 4)
   })
 
-  it("a thousand of a node, which says what to do instead", async () => {
-    const keys = await Promise.all(Array.from({ length: 251 }, () => makeKey(svc, {})))
+  it("half of a node's for an account and a thousand in all, which say what to do instead", async () => {
     const opened: Array<Followed> = []
-    for (const { key } of keys.slice(0, 250))
-      for (let n = 0; n < 4; n++) opened.push(await watchIn(svc, "executions", { key }))
-    const refused = await svc.ask("GET", "/api/v1/watch?topics=executions", { key: keys[250]?.key ?? "" })
-    assert.deepStrictEqual(
-      [refused.status, refused.body.code, refused.headers["retry-after"]],
-      [503, "UNAVAILABLE", "5"]
-    )
-    assert.include(refused.body.message, "1000 watches")
-    assert.include(refused.body.message, "another node")
-    await opened.pop()?.close()
-    opened.push(await watchIn(svc, "executions", { key: keys[250]?.key ?? "" }))
+    const openAll = async (by: string, count: number) => {
+      const keys = await Promise.all(Array.from({ length: count / 4 }, () => makeKey(svc, {}, by)))
+      for (const { key } of keys) for (let n = 0; n < 4; n++) opened.push(await watchIn(svc, "executions", { key }))
+    }
+    const child = await svc.ask("POST", "/api/v1/organizations", { key: svc.first.key, body: { name: "Child" } })
+    const [neighbour, third] = [
+      await svc.organisation("Neighbour", "unlimited"),
+      await svc.organisation("Third", "unlimited")
+    ]
+    const refusalOf = async (key: string) => {
+      const { body, headers, status } = await svc.ask("GET", "/api/v1/watch?topics=executions", { key })
+      assert.include(body.message, "another node")
+      return [status, body.code, headers["retry-after"], parseInt(body.message.replace(/^\D+/, ""), 10)]
+    }
+    await openAll(child.body.data.apiKey, 300)
+    await openAll(svc.first.key, 200)
+    const further = (await makeKey(svc, {})).key
+    for (const key of [further, child.body.data.apiKey])
+      assert.deepStrictEqual(await refusalOf(key), [429, "RATE_LIMITED", "1", 500])
+    await openAll(neighbour.key, 500)
+    assert.deepStrictEqual(await refusalOf(third.key), [503, "UNAVAILABLE", "5", 1_000])
+    await opened.shift()?.close()
+    opened.push(await watchIn(svc, "executions", { key: further }))
     await Promise.all(opened.map((one) => one.close()))
   })
 

@@ -10,6 +10,7 @@ import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
 import { counted } from "../support/promises.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const KiB = 1024
 const MiB = 1024 * KiB
@@ -24,7 +25,9 @@ const handlers: Handlers = {
   proxy: () => Effect.succeed(jsonReply(200, {})),
   recognise: ({ headers }: RequestHead) =>
     Effect.succeed(
-      headers["x-who"] === undefined ? { _tag: "Failed", failure: nobody } : { _tag: "Known", holder: headers["x-who"] }
+      headers["x-who"] === undefined
+        ? { _tag: "Failed", failure: nobody }
+        : { _tag: "Known", holder: ownerOf(headers["x-who"]) }
     ),
   addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
   refused: (failure) => failureReply(failure, "req_test", 0)

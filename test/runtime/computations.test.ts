@@ -1,12 +1,15 @@
 /** An expensive computation of a tenant ends within its limit in another process, and delays no other organisation. */
 import { assert } from "@effect/vitest"
-import { Effect, Either, Fiber, Schedule } from "effect"
+import { Effect, Either, Fiber, Layer, Schedule } from "effect"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
 import { computationLimits } from "../../src/runtime/computing/ComputationLimits.js"
 import { layer as computationsLayer } from "../../src/runtime/computing/Computations.js"
 import { check, compute, endlessComputations, neighbour, worker } from "../support/costlyComputations.js"
 import { announce } from "../support/LogExpectations.js"
 import { layer } from "../support/layer.js"
+import { ownerOf } from "../support/shareOwners.js"
+import { ShareOwners } from "../../src/actors/ports/organisation/ShareOwners.js"
+import { OrganisationId } from "../../src/domain/Ids.js"
 
 let pids: ReadonlyArray<number> = []
 
@@ -23,7 +26,14 @@ const operations = (operationId: string, count: number): JsonObject => ({
   )
 })
 
-layer(computationsLayer({ workerPath: worker, onWorkers: (now) => (pids = now) }), {
+/** Organisations of one account. */
+const children = Array.from({ length: 4 }, (_, n) => OrganisationId.make(`org_01jd000000000000000000010${n}`))
+const owners = Layer.succeed(
+  ShareOwners,
+  ShareOwners.of({ of: (id) => Effect.succeed(children.includes(id) ? ownerOf(id, children[0]) : ownerOf(id)) })
+)
+
+layer(computationsLayer({ workerPath: worker, onWorkers: (now) => (pids = now) }).pipe(Layer.provide(owners)), {
   excludeTestServices: true
 })("a computation", (it) => {
   for (const [name, computation] of endlessComputations)
@@ -69,6 +79,23 @@ layer(computationsLayer({ workerPath: worker, onWorkers: (now) => (pids = now) }
       yield* check({ type: "number" }, 1, neighbour)
       for (let n = 0; n < 20; n++) assert.deepStrictEqual(yield* check({ type: "number" }, n, neighbour), [])
       yield* Fiber.interrupt(flood)
+    })
+  )
+
+  it.effect("of an account's children leaves a worker for a neighbour, which comes next", () =>
+    Effect.gen(function* () {
+      const ended: Array<OrganisationId> = []
+      const endless = (by: OrganisationId) =>
+        Effect.ensuring(
+          Effect.either(check({ pattern: "^(a+)+$" }, `${"a".repeat(60)}!`, by)),
+          Effect.sync(() => ended.push(by))
+        )
+      const flood = yield* Effect.fork(Effect.forEach(children, endless, { concurrency: "unbounded" }))
+      yield* Effect.yieldNow()
+      yield* check({ type: "number" }, 1, neighbour)
+      assert.isAtMost(ended.length, 1)
+      yield* Fiber.join(flood)
+      assert.deepStrictEqual(ended, children, "one after the other")
     })
   )
 

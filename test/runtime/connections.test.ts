@@ -8,6 +8,7 @@ import { jsonReply } from "../../src/http/Wire.js"
 import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 /** More than the kernel takes of an answer that its client does not read. */
 const large = Buffer.alloc(publicLimits.unreadBytes / 8, " ")
@@ -20,7 +21,7 @@ const handlers: Handlers = {
     ),
   webhook: () => Effect.dieMessage("no test asks for it"),
   proxy: () => Effect.dieMessage("no test asks for it"),
-  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
   refused: (failure) => failureReply(failure, "req_test", 0)
 }

@@ -9,6 +9,8 @@ import { aloneNode } from "../support/ownership.js"
 import { claimDue, endpointOf, openRoom } from "../support/deliveries.js"
 import { layer } from "../support/layer.js"
 import { scaled } from "../support/slowness.js"
+import { outwardPlaces } from "../../src/domain/Limits.js"
+import { insertFamily } from "../support/family.js"
 
 const insert = (
   rows: ReadonlyArray<{ readonly id: string; readonly url: string; readonly ageMillis?: number; readonly org?: string }>
@@ -100,7 +102,7 @@ layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
       const first = yield* found()
       assert.lengthOf(first, 32)
       assert.deepStrictEqual(first.slice(0, 4), ["org_a0", "org_b0", "org_a1", "org_b1"])
-      assert.deepStrictEqual((yield* found({ fullOrganisations: ["org_a"] }))[0], "org_b0")
+      assert.deepStrictEqual((yield* found({ fullAccounts: ["org_a"] }))[0], "org_b0")
       const answering = ["https://org_a.example/7", "https://org_b.example/9"]
       assert.deepStrictEqual(yield* found({ isReserved: true, answering }), ["org_a7", "org_b9"])
       const reserved = yield* found({ reservedFor: ["org_b"], answering })
@@ -109,6 +111,46 @@ layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
         ["org_b9"]
       )
       assert.lengthOf(reserved, 17)
+    })
+  )
+
+  it.effect("of the organisations of an account are found up to the places of one account, in turn", () =>
+    Effect.gen(function* () {
+      const deliveries = yield* Deliveries
+      yield* clear
+      yield* insertFamily("org_p", ["org_x", "org_y"])
+      const many = (org: string, ageMillis: number) =>
+        Array.from({ length: 30 }, (_, i) => ({
+          id: `${org}${i}`,
+          org,
+          url: `https://${org}.example/${i}`,
+          ageMillis: ageMillis - i
+        }))
+      yield* insert([...many("org_x", 9_000), ...many("org_y", 8_000), ...many("org_b", 7_000)])
+      const found = (room: Partial<Room> = {}) => deliveries.find("deliveries", { ...openRoom, ...room })
+      const first = yield* found()
+      assert.lengthOf(first, 32)
+      assert.deepStrictEqual(
+        first.slice(0, 6).map(({ accountId, id }) => [id, accountId]),
+        [
+          ["org_x0", "org_p"],
+          ["org_b0", "org_b"],
+          ["org_y0", "org_p"],
+          ["org_b1", "org_b"],
+          ["org_x1", "org_p"],
+          ["org_b2", "org_b"]
+        ]
+      )
+      const ofBoth = first.filter(({ accountId }) => accountId === "org_p")
+      assert.lengthOf(ofBoth, outwardPlaces.deliveries.perAccount)
+      const isOfAccount = ({ organisationId }: { readonly organisationId: string }) => organisationId !== "org_b"
+      assert.isFalse((yield* found({ fullAccounts: ["org_p"] })).some(isOfAccount))
+      assert.deepStrictEqual(
+        (yield* found({ reservedFor: ["org_p"], answering: ["https://org_y.example/7"] }))
+          .filter(isOfAccount)
+          .map(({ id }) => id),
+        ["org_y7"]
+      )
     })
   )
 

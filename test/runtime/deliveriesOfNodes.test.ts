@@ -10,8 +10,9 @@ import { layer } from "../support/layer.js"
 import { oneOfTwoNodes } from "../support/ownership.js"
 import { WriterSql } from "../support/Sql.js"
 import { scaled } from "../support/slowness.js"
+import { insertFamily } from "../support/family.js"
 
-const { perOrganisation, perPartner } = outwardPlaces.deliveries
+const { perAccount, perPartner } = outwardPlaces.deliveries
 const insert = (prefix: string, org: string, count: number, urlOf: string) =>
   Effect.flatMap(
     WriterSql,
@@ -47,6 +48,27 @@ describe("deliveries of several nodes", () => {
       })
     )
 
+    it.effect("are never more at once than the organisations of an account have places together", () =>
+      Effect.gen(function* () {
+        const deliveries = yield* Deliveries
+        yield* clear
+        yield* insertFamily("org_p", ["org_x", "org_y"])
+        for (const child of ["x", "y"]) yield* insert(child, `org_${child}`, 20, `https://${child}N.example/`)
+        const claims = yield* Effect.all(
+          ["x", "y"].map((child) => deliveries.claim(Array.from({ length: 20 }, (_, n) => `${child}${n + 1}`))),
+          { concurrency: "unbounded" }
+        )
+        assert.lengthOf(claims.flat(), perAccount)
+        yield* insert("b", "org_b", 3, "https://bN.example/")
+        const found = yield* deliveries.find("deliveries", openRoom)
+        assert.sameMembers(
+          found.map(({ id }) => id),
+          ["b1", "b2", "b3"],
+          "a full account hides none of its neighbour's"
+        )
+      })
+    )
+
     it.effect("are never more at once than an organisation has places, and leave other organisations theirs", () =>
       Effect.gen(function* () {
         const deliveries = yield* Deliveries
@@ -58,7 +80,7 @@ describe("deliveries of several nodes", () => {
           { concurrency: "unbounded" }
         )
         const held = claims.flat()
-        assert.lengthOf(held, perOrganisation)
+        assert.lengthOf(held, perAccount)
         yield* insert("b", "org_b", 3, "https://bN.example/")
         assert.sameMembers(
           (yield* claimDue(deliveries)).map(({ id }) => id),

@@ -10,6 +10,7 @@ import { jsonReply, type RawReply, type StreamedBody } from "../../src/http/Wire
 import { type Handlers, type RunningServer, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const KiB = 1024
 
@@ -68,7 +69,7 @@ const handlersOf = (work: Work, later: { readonly [target: string]: Effect.Effec
       Effect.succeed({
         _tag: "Admitted",
         limit: 64 * KiB,
-        holder: "webhook",
+        holder: ownerOf("webhook"),
         handle: () => serveOne(`/webhook/${webhook}`),
         refused: (failure) => failureReply(failure, "req_test", 0)
       }),
@@ -87,7 +88,7 @@ const handlersOf = (work: Work, later: { readonly [target: string]: Effect.Effec
         )
       ),
     prepared: ({ target }) => (target === "/healthz" ? jsonReply(200, { status: "ok" }) : undefined),
-    recognise: () => Effect.delay(Effect.succeed({ _tag: "Known" as const, holder: "holder" }), "1 millis"),
+    recognise: () => Effect.delay(Effect.succeed({ _tag: "Known" as const, holder: ownerOf("holder") }), "1 millis"),
     addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
     refused: (failure) => failureReply(failure, "req_test", 0)
   }

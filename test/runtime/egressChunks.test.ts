@@ -4,6 +4,7 @@ import { endlessHolding } from "../support/holdings.js"
 import { Dispatcher } from "undici"
 import { exchange, type ExchangeResponse } from "../../src/runtime/egress/Exchange.js"
 import { GatheredBytes } from "../../src/domain/GatheredBytes.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const bytes = 1024 * 1024
 
@@ -33,8 +34,8 @@ class ByteByByte extends Dispatcher {
 
 const hop = { url: new URL("http://127.0.0.1/"), method: "GET", headers: [], body: null }
 
-const optionsOf = (organisationId: string) => ({
-  organisationId,
+const optionsOf = (organisation: string) => ({
+  owner: ownerOf(organisation),
   maxBytes: bytes,
   discards: () => false,
   holding: endlessHolding

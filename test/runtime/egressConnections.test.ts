@@ -2,12 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Either, Fiber, Runtime } from "effect"
 import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
-import type { OrganisationId } from "../../src/domain/Ids.js"
 import { egress } from "../../src/domain/Limits.js"
 import { eventually as eventuallyOf } from "../support/eventually.js"
 import { egressLayer, httpServer, send, textOf } from "./egressServer.js"
-
-const named = (name: string) => `org_${name}` as OrganisationId
+import { ownerOf } from "../support/shareOwners.js"
 
 const minute = Duration.minutes(1)
 
@@ -19,7 +17,7 @@ const hangingServer = httpServer((request, response) => {
 const hang = (origin: string, owner: string, count: number) =>
   Effect.forEach(
     Array.from({ length: count }),
-    () => Effect.fork(send(`${origin}/hang`, { organisationId: named(owner), timeout: minute })),
+    () => Effect.fork(send(`${origin}/hang`, { owner: ownerOf(`org_${owner}`), timeout: minute })),
     { concurrency: "unbounded" }
   )
 
@@ -31,7 +29,7 @@ const eventually = <A, R>(ask: Effect.Effect<A, never, R>, isIt: (answer: A) => 
 const readings = Effect.flatMap(Egress, (egress) => egress.readings)
 
 const ask = (url: string, owner: string, more: Partial<EgressRequest> = {}) =>
-  Effect.either(send(url, { organisationId: named(owner), ...more }))
+  Effect.either(send(url, { owner: ownerOf(`org_${owner}`), ...more }))
 
 /** Waits until this many connections are open. */
 const opened = (expected: number) =>
@@ -67,7 +65,10 @@ describe("an organisation whose requests hang", () => {
       assert.isTrue(Either.isRight(third))
       const refused = yield* ask(servers[0].origin, "first", { timeout: Duration.millis(100) })
       if (Either.isRight(refused) || refused.left._tag !== "EgressBusy") return assert.fail("it got a connection")
-      assert.match(refused.left.reason, /^the organisation's share of the node's connections was in use for \d+ ms$/)
+      assert.match(
+        refused.left.reason,
+        /^the share of the node's connections of the organisation and those that share its plan was in use for \d+ ms$/
+      )
     }).pipe(Effect.provide(egressLayer(undefined, undefined, 60)))
   )
 

@@ -6,6 +6,7 @@ import { Egress, type EgressRequest } from "../../src/actors/ports/Egress.js"
 import { eventually } from "../support/eventually.js"
 import { organisation } from "../support/journal.js"
 import { egressLayer, rawServer, send, textOf } from "./egressServer.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 /** The ways out: with the whole body, and streamed. */
 const ways = {
@@ -16,7 +17,7 @@ const ways = {
       const egress = yield* Egress
       const stall = Duration.seconds(5)
       const answer = yield* egress.open({
-        organisationId: organisation,
+        owner: ownerOf(organisation),
         method: "GET",
         url,
         headers: [],

@@ -9,12 +9,13 @@ import { eventually } from "../support/eventually.js"
 import { organisation } from "../support/journal.js"
 import { promised } from "../support/promises.js"
 import { egressLayer, httpServer } from "./egressServer.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const MiB = 1024 * 1024
 const body = Buffer.alloc(3 * MiB, "0123456789")
 
 const request = (url: string): EgressRequest => ({
-  organisationId: organisation,
+  owner: ownerOf(organisation),
   method: "GET",
   url,
   headers: [],
@@ -28,7 +29,7 @@ const request = (url: string): EgressRequest => ({
 const heldAnswer = (ledger: ByteLedger, url: string, used: Deferred.Deferred<void>) =>
   holdAnswers(
     ledger,
-    organisation,
+    ownerOf(organisation),
     Effect.flatMap(Egress, (egress) => Effect.tap(egress.send(request(url)), () => Deferred.await(used)))
   )
 
@@ -52,7 +53,7 @@ describe("an answer", () => {
       const ledger = new ByteLedger({ bytes: 8 * MiB })
       const server = yield* httpServer((_, response) => response.writeHead(200, headers).end(sent))
       const used = yield* Deferred.make<void>()
-      const others = ledger.open("others", "answers")
+      const others = ledger.open(ownerOf("others"), "answers")
       assert.isTrue(others.tryTake(6 * MiB))
       const answer = yield* Effect.fork(heldAnswer(ledger, server.origin, used))
       yield* waits(ledger)

@@ -6,6 +6,7 @@ import { Duration, Effect, Either } from "effect"
 import { Egress } from "../../src/actors/ports/Egress.js"
 import { egressLayer, httpServer, rawServer, send, textOf } from "./egressServer.js"
 import { organisation } from "../support/journal.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const tagOf = (result: Either.Either<unknown, { readonly _tag: string }>) =>
   Either.match(result, { onLeft: (failure) => failure._tag, onRight: () => "answered" })
@@ -283,7 +284,7 @@ describe("compressed bodies", () => {
         response.end()
       })
       const response = yield* egress.send({
-        organisationId: organisation,
+        owner: ownerOf(organisation),
         method: "GET",
         url: server.origin,
         headers: [],

@@ -6,13 +6,14 @@ import { Egress, type OpenRequest, type OpenResponse } from "../../src/actors/po
 import { eventually } from "../support/eventually.js"
 import { egressLayer, httpServer, type TestServer } from "./egressServer.js"
 import { organisation } from "../support/journal.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const MiB = 1024 * 1024
 
 const open = (url: string, more: Partial<OpenRequest> = {}) =>
   Effect.flatMap(Egress, (egress) =>
     egress.open({
-      organisationId: organisation,
+      owner: ownerOf(organisation),
       method: "GET",
       url,
       headers: [],

@@ -8,6 +8,7 @@ import { layer } from "../../src/runtime/egress/Egress.js"
 import type { Resolve } from "../../src/runtime/egress/Connect.js"
 import { withEndlessMemory } from "../support/holdings.js"
 import { organisation } from "../support/journal.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 export interface TestServer {
   readonly port: number
@@ -64,7 +65,7 @@ export const egressLayer = (allow = "127.0.0.1/32", resolve?: Resolve, connectio
 export const send = (url: string, request: Partial<EgressRequest> = {}) =>
   Effect.flatMap(Egress, (egress) =>
     egress.send({
-      organisationId: organisation,
+      owner: ownerOf(organisation),
       method: "GET",
       url,
       headers: [],

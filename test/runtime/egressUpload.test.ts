@@ -7,6 +7,7 @@ import { Duration, Effect, Either } from "effect"
 import { Egress, type OpenRequest, type Upload } from "../../src/actors/ports/Egress.js"
 import { egressLayer, httpServer } from "./egressServer.js"
 import { organisation } from "../support/journal.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const MiB = 1024 * 1024
 const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
@@ -14,7 +15,7 @@ const wait = (millis: number) => new Promise<void>((resolve) => setTimeout(resol
 const sent = (url: string, upload: Upload, more: Partial<OpenRequest> = {}) =>
   Effect.flatMap(Egress, (egress) =>
     egress.open({
-      organisationId: organisation,
+      owner: ownerOf(organisation),
       method: "POST",
       url,
       headers: [],

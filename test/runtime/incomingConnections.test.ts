@@ -8,13 +8,14 @@ import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { planDescriptors } from "../../src/runtime/process/Descriptors.js"
 import { eventually } from "../support/eventually.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const handlers: Handlers = {
   execute: () => Effect.dieMessage("no test asks for it"),
   handle: ({ target }) => (target === "/never" ? Effect.never : Effect.succeed(jsonReply(200, { target }))),
   webhook: () => Effect.dieMessage("no test asks for it"),
   proxy: () => Effect.dieMessage("no test asks for it"),
-  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ remoteAddress }) => remoteAddress,
   refused: (failure) => failureReply(failure, "req_test", 0)
 }

@@ -17,6 +17,7 @@ import { eventually } from "../support/eventually.js"
 import { cert, type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 import { compiledPatterns } from "../support/patterns.js"
 import { organisation } from "../support/journal.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const email = builtIn.definition()
 const password = "canary-of-the-mailbox"
@@ -42,7 +43,7 @@ const here: Resolve = () => Promise.resolve(["127.0.0.1"])
 const send = (request: Partial<MailRequest> & { readonly url: string }, world: World = {}) =>
   Effect.flatMap(MailEgress, (mail) =>
     mail.send({
-      organisationId: organisation,
+      owner: ownerOf(organisation),
       method: "VERIFY",
       headers: login(),
       body: null,

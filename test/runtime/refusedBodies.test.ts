@@ -14,6 +14,7 @@ import { jsonReply } from "../../src/http/Wire.js"
 import { type Handlers, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const MiB = 1024 * 1024
 const refused = (failure: Failure) => failureReply(failure, "req_test", 0)
@@ -25,13 +26,13 @@ const handlers: Handlers = {
     Effect.succeed({
       _tag: "Admitted",
       limit: bodyBytes.webhook,
-      holder: "a",
+      holder: ownerOf("a"),
       handle: () => Effect.succeed(jsonReply(202, {})),
       refused
     }),
   // As the proxy does: it reads the body up to its limit.
   proxy: () => Effect.succeed(refused(new PayloadTooLarge({ limitBytes: bodyBytes.unified }))),
-  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ remoteAddress }) => remoteAddress,
   refused
 }

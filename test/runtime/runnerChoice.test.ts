@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { LongTurns } from "../../src/runtime/sandbox/LongTurns.js"
 import { makeRunnerChoice } from "../../src/runtime/sandbox/RunnerChoice.js"
 import type { RunnerProcess } from "../../src/runtime/sandbox/RunnerProcess.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const runner = (busyTenant: string | undefined, load = 1): RunnerProcess =>
   ({
@@ -27,11 +28,10 @@ describe("a turn that waits behind another tenant's", () => {
 })
 
 describe("a tenant with long turns", () => {
-  const program = (tenant: string) => `${tenant}/wf/1`
   const busyFleet = () => {
     const runners = [runner(undefined), runner(undefined)]
     const choice = makeRunnerChoice(runners, () => undefined, 2)
-    const own = choice.choose(program("org_evil"))
+    const own = choice.choose(ownerOf("org_evil"))
     own?.longTurns.add("org_evil", 500, performance.now())
     const loaded = runners.map((one) => (one === own ? { ...one, load: () => 40 } : one))
     return { own: loaded.find((one) => one.load() === 40), fleet: makeRunnerChoice(loaded, () => undefined, 2) }
@@ -39,12 +39,24 @@ describe("a tenant with long turns", () => {
 
   it("stays on one of two processors while another tenant is active", () => {
     const { fleet, own } = busyFleet()
-    assert.notStrictEqual(fleet.choose(program("org_victim")), own)
-    assert.strictEqual(fleet.choose(program("org_evil")), own)
+    assert.notStrictEqual(fleet.choose(ownerOf("org_victim")), own)
+    assert.strictEqual(fleet.choose(ownerOf("org_evil")), own)
   })
 
   it("gets both while it is alone", () => {
     const { fleet, own } = busyFleet()
-    assert.notStrictEqual(fleet.choose(program("org_evil")), own)
+    assert.notStrictEqual(fleet.choose(ownerOf("org_evil")), own)
+  })
+
+  it("stays on one of two processors also as eight organisations of one account", () => {
+    const choice = makeRunnerChoice([runner(undefined), runner(undefined)], () => undefined, 2)
+    const chosen = new Set<RunnerProcess | undefined>()
+    for (let n = 0; n < 8; n++) {
+      choice.choose(ownerOf("org_victim"))
+      const own = choice.choose(ownerOf(`org_child${n}`, "org_evil"))
+      chosen.add(own)
+      own?.longTurns.add("org_evil", 500, performance.now())
+    }
+    assert.strictEqual(chosen.size, 1)
   })
 })

@@ -158,7 +158,7 @@ describe("when the service is killed", () => {
       const runtime = ManagedRuntime.make(layer({ runnerPath: ${JSON.stringify(runner)}, wasmPath: ${JSON.stringify(wasm)}, runners: 2, spare: true, startsAll: true, onStarted: (started) => { pids = started } }))
       const script = 'globalThis.__workflow = async () => { const a = "a".repeat(2 ** 22); return a.indexOf("a".repeat(2 ** 21) + "b") }'
       const limits = { memoryBytes: 134217728, cpuPerStepMillis: 60000 }
-      await runtime.runPromise(Effect.map(Sandbox, (sandbox) => void sandbox.start({ key: "a:b", script }, limits, [{ t: "start", now: 1, seed: [1, 2, 3, 4], ctx: {} }], () => {})))
+      await runtime.runPromise(Effect.map(Sandbox, (sandbox) => void sandbox.start({ key: "a:b", owner: { account: "a", organisation: "a" }, script }, limits, [{ t: "start", now: 1, seed: [1, 2, 3, 4], ctx: {} }], () => {})))
       const wait = () => pids().length < 3 ? setTimeout(wait, 10) : setTimeout(() => process.stdout.write(pids().join()), 200)
       wait(); setInterval(() => {}, 1000)`
     )

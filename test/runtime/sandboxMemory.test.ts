@@ -9,13 +9,17 @@ import { GuestMemory } from "../../src/runtime/sandbox/GuestMemory.js"
 import { layer as sandboxLayer } from "../../src/runtime/sandbox/Pool.js"
 import { effectSandbox, doneEvent, end, limits, program, startEvent, type Turn } from "../support/guests.js"
 import { bundleRunner } from "../support/sandboxRunner.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const runner = bundleRunner()
 
 const mebibyte = 1024 * 1024
 
 describe("The memory of guests", () => {
-  const holder = (tenant: string, evicted: Array<string>, name: string) => ({ tenant, evict: () => evicted.push(name) })
+  const holder = (tenant: string, evicted: Array<string>, name: string) => ({
+    owner: ownerOf(tenant),
+    evict: () => evicted.push(name)
+  })
 
   it("is freed by the tenant with the most memory, the longest waiting guest first, and a small neighbour keeps its guest", () => {
     const evicted: Array<string> = []

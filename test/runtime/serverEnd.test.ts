@@ -9,6 +9,7 @@ import { jsonReply } from "../../src/http/Wire.js"
 import { type Handlers, type RunningServer, serve } from "../../src/runtime/http/NodeServer.js"
 import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { eventually } from "../support/eventually.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 const none = () => Effect.dieMessage("no test asks for it")
 const handlers: Handlers = {
@@ -16,7 +17,7 @@ const handlers: Handlers = {
   handle: () => Effect.succeed(jsonReply(200, {})),
   webhook: none,
   proxy: none,
-  recognise: () => Effect.succeed({ _tag: "Known", holder: "a" }),
+  recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ remoteAddress }) => remoteAddress,
   refused: (failure) => failureReply(failure, "req_test", 0)
 }

@@ -8,6 +8,7 @@ import { quickbooks } from "../../src/domain/connectors/quickbooks/QuickBooks.js
 import { isGrantLost } from "../../src/domain/connection/Refresh.js"
 import { make } from "../../src/runtime/oauth/TokenEndpoint.js"
 import { organisation } from "../support/journal.js"
+import { layerOwnAccounts } from "../support/shareOwners.js"
 
 type Revocation = Parameters<TokenEndpoint["Type"]["revoke"]>[0]
 
@@ -34,7 +35,7 @@ const endpointOf = (answer: Answer, sent: Array<EgressRequest> = []) =>
       check: () => Effect.void,
       checkTarget: () => Effect.void,
       readings: Effect.dieMessage("nothing is read")
-    }).pipe(Effect.provide(ByteLedger.layer({ bytes: 2 ** 28 })))
+    }).pipe(Effect.provide([ByteLedger.layer({ bytes: 2 ** 28 }), layerOwnAccounts]))
   )
 
 /** The request that revokes a token; the provider accepts it. */

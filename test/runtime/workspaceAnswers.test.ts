@@ -9,6 +9,7 @@ import { announce } from "../support/LogExpectations.js"
 import { eventually } from "../support/eventually.js"
 import { promised } from "../support/promises.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 describe("An answer", () => {
   let world: RunningWorkspaces
@@ -83,10 +84,10 @@ describe("An answer", () => {
 
   it("waits for room in the ledger of held bytes, and is refused when none comes", async () => {
     const large = "SELECT repeat('x', 6000000) AS t"
-    const others = world.ledger.open("others", "answers")
+    const others = world.ledger.open(ownerOf("others"), "answers")
     const most = world.ledger.readings().capacity / 2
     assert.isTrue(others.tryTake(most))
-    const more = world.ledger.open("more", "answers")
+    const more = world.ledger.open(ownerOf("more"), "answers")
     assert.isTrue(more.tryTake(most - 3_000_000))
     assert.strictEqual(await codeOf(large), "MEMORY_BUSY")
     const waiting = codeOf(large)

@@ -8,6 +8,7 @@ import { workspaceDb } from "../../src/domain/Limits.js"
 import { makeTurns, type ReleaseTurn } from "../../src/runtime/workspace/Turns.js"
 import { eventually } from "../support/eventually.js"
 import { newCaller, type RunningWorkspaces, startWorkspaces } from "../support/workspaces.js"
+import { ownerOf } from "../support/shareOwners.js"
 
 describe("An organisation", () => {
   let world: RunningWorkspaces
@@ -39,7 +40,7 @@ describe("An organisation", () => {
     const transaction = await begin(busy)
     await world.query(busy, "UPDATE one SET n = 1", [], transaction)
     // All wait for the transaction: those with a connection in Postgres, the others in the queue.
-    const connected = workspaceDb.connectionsPerOrganisation - 1
+    const connected = workspaceDb.connectionsPerAccount - 1
     const room = connected + workspaceDb.waitingPerOrganisation
     const hang = (length: number) => Array.from({ length }, () => world.query(busy, "UPDATE one SET n = n + 1"))
     const hanging = hang(connected)
@@ -68,10 +69,7 @@ describe("An organisation", () => {
     const greedy = [newCaller(), newCaller()]
     const open = await Promise.all(
       greedy.flatMap((caller) =>
-        Array.from(
-          { length: workspaceDb.transactionsPerOrganisation },
-          async () => [caller, await begin(caller)] as const
-        )
+        Array.from({ length: workspaceDb.transactionsPerAccount }, async () => [caller, await begin(caller)] as const)
       )
     )
     const waiting = greedy.map((caller) => Effect.runFork(world.db.begin(caller)))
@@ -142,14 +140,14 @@ describe("An organisation", () => {
 describe("Turns", () => {
   const limits = {
     connections: 8,
-    connectionsPerOrganisation: 4,
+    connectionsPerAccount: 4,
     transactions: 4,
-    transactionsPerOrganisation: 2,
+    transactionsPerAccount: 2,
     waitingPerOrganisation: 4,
     waitMillis: 10_000
   }
   const acquire = async (turns: ReturnType<typeof makeTurns>, organisation: string) =>
-    Effect.runPromise(turns.acquire(organisation, "statement"))
+    Effect.runPromise(turns.acquire(ownerOf(organisation), "statement"))
 
   it("go round-robin to the organisations that wait, whatever their number of requests", async () => {
     const turns = makeTurns({ ...limits, connections: 1 })
@@ -172,7 +170,9 @@ describe("Turns", () => {
     const held: Array<string> = []
     for (const organisation of ["a", "b", "c", "d"])
       for (let i = 0; i < 4; i++)
-        Effect.runFork(turns.acquire(organisation, "statement").pipe(Effect.tap(() => void held.push(organisation))))
+        Effect.runFork(
+          turns.acquire(ownerOf(organisation), "statement").pipe(Effect.tap(() => void held.push(organisation)))
+        )
     await eventually(
       async () => turns.usage().inUse,
       (inUse) => inUse >= 7
@@ -184,9 +184,12 @@ describe("Turns", () => {
   it("are returned by requests that stop waiting, and time out for those that wait too long", async () => {
     const turns = makeTurns({ ...limits, connections: 1, waitMillis: 20 })
     const release = await acquire(turns, "a")
-    const waiting = Effect.runFork(turns.acquire("b", "statement"))
+    const waiting = Effect.runFork(turns.acquire(ownerOf("b"), "statement"))
     await Effect.runPromise(Fiber.interrupt(waiting))
-    assert.strictEqual(await Effect.runPromise(Effect.flip(turns.acquire("c", "statement"))), "waited too long")
+    assert.strictEqual(
+      await Effect.runPromise(Effect.flip(turns.acquire(ownerOf("c"), "statement"))),
+      "waited too long"
+    )
     release()
     release()
     assert.deepStrictEqual(turns.usage(), { inUse: 0, transactions: 0, waiting: 0 })

@@ -39,6 +39,7 @@ import { connectionTable } from "./connectionTable.js"
 import { limitTable } from "./limitTable.js"
 import { aloneNode, ownershipOf } from "./ownership.js"
 import { computationsInProcess } from "./computations.js"
+import { layerOwnAccounts } from "./shareOwners.js"
 
 export const organisation = "org_00000000000000000000000001"
 export const origin = "https://api.acme.example"
@@ -215,8 +216,9 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(Digests, digests),
       Layer.succeed(Origin, "https://svc.example"),
       Layer.succeed(Identifiers, identifiers),
-      Patterns.Default.pipe(Layer.provideMerge(computationsInProcess)),
+      Patterns.Default.pipe(Layer.provideMerge(computationsInProcess), Layer.provide(layerOwnAccounts)),
       OutwardPlaces.layer,
+      layerOwnAccounts,
       Layer.succeed(
         Connectors,
         Connectors.of({

@@ -5,7 +5,7 @@ import type { Room } from "../../src/actors/Places.js"
 
 /** Nothing is taken. */
 export const openRoom: Room = {
-  fullOrganisations: [],
+  fullAccounts: [],
   closedPartners: [],
   reservedFor: [],
   isReserved: false,

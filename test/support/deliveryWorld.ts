@@ -19,6 +19,7 @@ import * as LocalWakeups from "../../src/runtime/process/Wakeups.js"
 import { endpointOf } from "./deliveries.js"
 import { makeFailedJobs } from "./failedJobs.js"
 import { placeVault } from "./placeVault.js"
+import { layerOwnAccounts } from "./shareOwners.js"
 
 export const secrets = ["whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo="]
 export const digests = makeDigests({ pepper: Redacted.make("a pepper of thirty-two characters") })
@@ -65,9 +66,10 @@ export const makeWorld = Effect.fnUntraced(function* (
         rows.flatMap(({ claimedUntil, id, kind, nextAt, organisation, status, url }) => {
           const isDue = status === "pending" && nextAt <= now() && claimedUntil <= now()
           const isOfUse = (kind === "notification") === (use === "notifications")
-          const isOpen =
-            !room.fullOrganisations.includes(organisation) && !room.closedPartners.includes(endpointOf(url))
-          return isDue && isOfUse && isOpen ? [{ id, organisationId: organisation, partner: endpointOf(url) }] : []
+          const isOpen = !room.fullAccounts.includes(organisation) && !room.closedPartners.includes(endpointOf(url))
+          return isDue && isOfUse && isOpen
+            ? [{ id, organisationId: organisation, accountId: organisation, partner: endpointOf(url) }]
+            : []
         })
       ),
     claim: (ids) =>
@@ -105,6 +107,7 @@ export const makeWorld = Effect.fnUntraced(function* (
     Layer.succeed(Vault, placeVault),
     makeFailedJobs().layer,
     OutwardPlaces.layer,
+    layerOwnAccounts,
     Layer.succeed(
       MailServer,
       Option.some({ url: "smtp://mail.example", from: "svc@example.com", login: null, security: "none" })

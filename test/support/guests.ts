@@ -13,6 +13,7 @@ import type {
   TurnAnswer
 } from "../../src/actors/ports/run/Sandbox.js"
 import { Sandbox } from "../../src/actors/ports/run/Sandbox.js"
+import { ownerOf } from "./shareOwners.js"
 
 /** A turn, and the session that it leaves, by effects. */
 export interface Turn extends PortTurn {
@@ -23,17 +24,22 @@ export interface Turn extends PortTurn {
   }
 }
 
+/** Without an owner it is of the organisation that its key names first. */
+type WrittenProgram = Omit<Program, "owner"> & Partial<Pick<Program, "owner">>
+
+const tenantOf = ({ key }: WrittenProgram) => ownerOf(key.split(/[:|/]/, 1)[0] ?? key)
+
 /** The sandbox by effects: interrupting a start closes its guest. */
 export const effectSandbox = Effect.map(Sandbox, (sandbox) => ({
   ...sandbox,
   start: (
-    program: Program,
+    program: WrittenProgram,
     limits: GuestLimits,
     first: GuestEvent,
     replay: ReadonlyArray<GuestEvent> = []
   ): Effect.Effect<Turn, SandboxFailure> =>
     Effect.async((resume) => {
-      const opened = sandbox.start(program, limits, [first, ...replay], (answer) =>
+      const opened = sandbox.start({ owner: tenantOf(program), ...program }, limits, [first, ...replay], (answer) =>
         queueMicrotask(() => settle(answer))
       )
       const session: Turn["session"] = {
@@ -56,6 +62,7 @@ export const limits: GuestLimits = { memoryBytes: 128 * 1024 * 1024, cpuPerStepM
 
 /** A program whose workflow has this body; `ctx` is in scope. Equal bodies are the same program. */
 export const program = (body: string, tenant = "org_test"): Program => ({
+  owner: ownerOf(tenant),
   key: `${tenant}:${body}`,
   script: `"use strict";(() => { globalThis.__workflow = async function (ctx) {\n${body}\n} })();`
 })

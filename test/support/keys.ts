@@ -9,9 +9,9 @@ export interface TestKey {
   readonly key: string
 }
 
-export const makeKey = async (svc: Running, body: object): Promise<TestKey> => {
+export const makeKey = async (svc: Running, body: object, by = svc.first.key): Promise<TestKey> => {
   const made = await svc.ask("POST", "/api/v1/api-keys", {
-    key: svc.first.key,
+    key: by,
     body: { name: "made by a test", mode: "live", preset: "full_access", ...body }
   })
   assert.strictEqual(made.status, 201, made.text)

@@ -20,12 +20,13 @@ import { ByteLedger } from "../../src/runtime/memory/ByteLedger.js"
 import { layer as workspaceDb } from "../../src/runtime/workspace/WorkspaceDb.js"
 import { withSafeErrors } from "../../src/runtime/telemetry/Logging.js"
 import * as Database from "./Database.js"
+import { ownerOf } from "./shareOwners.js"
 
 export const testPepper = Redacted.make("a pepper for tests")
 
 /** A workspace with an organisation of its own, or another workspace of that of `sibling`. */
 export const newCaller = (sibling?: DbCaller): DbCaller => ({
-  organisationId: sibling?.organisationId ?? OrganisationId.make(`org_${ulidBody()}`),
+  owner: sibling?.owner ?? ownerOf(OrganisationId.make(`org_${ulidBody()}`)),
   spaceId: SpaceId.make(`spc_${ulidBody()}`),
   executionId: ExecutionId.make(`exec_${ulidBody()}`)
 })
@@ -70,7 +71,7 @@ export const startWorkspaces = async (options: { readonly bytes?: number; readon
   const ledger = new ByteLedger({ bytes: options.ledgerBytes ?? 2 ** 28, patienceMillis: 200 })
 
   const query: RunningQuery = (caller, sql, params = [], transaction = null) =>
-    holdAnswers(ledger, caller.organisationId, db.query(caller, sql, params, transaction))
+    holdAnswers(ledger, caller.owner, db.query(caller, sql, params, transaction))
 
   const outcome = async <A>(effect: Effect.Effect<A, DbRefused>): Promise<A | DbRefused> =>
     Either.merge(await runtime.runPromise(Effect.either(effect)))

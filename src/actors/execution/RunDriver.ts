@@ -35,6 +35,7 @@ import type { Progress } from "./Progress.js"
 import { make as makeRunEffects } from "./RunEffects.js"
 import { type CallAnswer, RunMemory } from "./RunMemory.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
+import { ownerOfRun } from "../../domain/share/ShareOwner.js"
 
 /** A run that is driven here. */
 export interface DrivenRun {
@@ -125,8 +126,9 @@ export const make = Effect.gen(function* () {
     ) {
       const { id, organisationId } = spec.run
       this.machine = new RunMachine(spec, effects.parts)
-      this.memory = new RunMemory(ledger, organisationId)
-      this.slices = sliceOrder.of(organisationId)
+      const owner = ownerOfRun(spec.run)
+      this.memory = new RunMemory(ledger, owner)
+      this.slices = sliceOrder.of(owner)
       this.updateRefs = withLogFields({ organisationId, executionId: id })
     }
 

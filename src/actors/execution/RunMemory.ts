@@ -4,6 +4,7 @@
  */
 import type { Effect } from "effect"
 import { BriefSet } from "../../domain/BriefMap.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import { type BytesRefused, type HeldBytes, type Holding, takeBytes } from "../ports/HeldBytes.js"
 
 /** Arguments below this size cost less than the run itself. */
@@ -23,7 +24,7 @@ export class RunMemory {
 
   constructor(
     private readonly ledger: HeldBytes["Type"],
-    private readonly organisationId: string
+    private readonly owner: ShareOwner
   ) {}
 
   /** Counts the arguments of the calls that have not ended; waits for room if they became more, else is `undefined`. */
@@ -32,13 +33,13 @@ export class RunMemory {
     const more = wanted - (this.arguments?.bytes ?? 0)
     if (more < 0) this.arguments?.give(-more)
     if (more <= 0) return undefined
-    this.arguments ??= this.ledger.open(this.organisationId, "results")
+    this.arguments ??= this.ledger.open(this.owner, "results")
     return takeBytes(this.arguments, more)
   }
 
   /** A holding for the answers to one call. */
   openAnswer(): CallAnswer {
-    const holding = this.ledger.open(this.organisationId, "answers")
+    const holding = this.ledger.open(this.owner, "answers")
     const forget = this.answers.add(holding)
     const release = (): void => {
       forget()

@@ -21,6 +21,8 @@ import { MailEgress } from "../ports/delivery/MailEgress.js"
 import { MailServer } from "../ports/delivery/MailServer.js"
 import { Vault, vaultClosed } from "../ports/Vault.js"
 import { sendMail } from "../ServiceMail.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
+import { ShareOwners } from "../ports/organisation/ShareOwners.js"
 
 /** Bytes of an answer that are read; its body is not used. */
 const maxAnswerBytes = 1024 * 1024
@@ -36,6 +38,7 @@ export const makeSender = Effect.gen(function* () {
   const digests = yield* Digests
   const egress = yield* Egress
   const ledger = yield* HeldBytes
+  const shareOwners = yield* ShareOwners
   const mailEgress = yield* MailEgress
   const mailServer = yield* MailServer
   const endpointSecrets = (organisationId: OrganisationId, { id, secret, secretBefore }: DeliveryEndpoint) => {
@@ -65,11 +68,11 @@ export const makeSender = Effect.gen(function* () {
     ]
   })
 
-  const post = (delivery: Delivery): Effect.Effect<AttemptResult, Unavailable, AnswerHolding> =>
+  const post = (delivery: Delivery, owner: ShareOwner): Effect.Effect<AttemptResult, Unavailable, AnswerHolding> =>
     Effect.flatMap(signHeaders(delivery), (headers) =>
       egress
         .send({
-          organisationId: delivery.organisationId,
+          owner,
           method: "POST",
           url: delivery.url,
           headers,
@@ -86,21 +89,23 @@ export const makeSender = Effect.gen(function* () {
     )
 
   /** Sends the payload, a subject and a text, to the address of the URL. Attempts have the same Message-ID. */
-  const sendByMail = ({ id, organisationId, payload, url }: Delivery): Effect.Effect<AttemptResult> => {
+  const sendByMail = ({ id, payload, url }: Delivery, owner: ShareOwner): Effect.Effect<AttemptResult> => {
     if (Option.isNone(mailServer))
       return Effect.succeed({ _tag: "Refused", reason: "no mail server is configured: the operator sets SVC_SMTP_URL" })
     // The service wrote the payload.
     const content: { readonly subject: string; readonly text: string } = JSON.parse(payload)
-    const message = { organisationId, key: id, to: url.slice(mailScheme.length), ...content }
+    const message = { owner, key: id, to: url.slice(mailScheme.length), ...content }
     return sendMail(mailEgress, mailServer.value, message).pipe(
       Effect.match({ onFailure: failedResult, onSuccess: answeredResult })
     )
   }
 
   const send: Sender = (delivery) =>
-    delivery.url.startsWith(mailScheme)
-      ? sendByMail(delivery)
-      : holdAnswers(ledger, delivery.organisationId, post(delivery))
+    Effect.flatMap(shareOwners.of(delivery.organisationId), (owner) =>
+      delivery.url.startsWith(mailScheme)
+        ? sendByMail(delivery, owner)
+        : holdAnswers(ledger, owner, post(delivery, owner))
+    )
   return send
 })
 

@@ -10,6 +10,7 @@ import type { OperatorMailServer } from "../ports/delivery/MailServer.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { Origin } from "../ports/Origin.js"
 import { sendMail } from "../ServiceMail.js"
+import { ShareOwners } from "../ports/organisation/ShareOwners.js"
 
 /** The answer of a mail server that took the mail, and of one that will never take it. */
 const mailAccepted = 200
@@ -46,6 +47,7 @@ export const makeLinkMails = <E>({ failed, noteAnswered, path, subject, textOf }
     const digests = yield* Digests
     const origin = yield* Origin
     const mail = yield* MailEgress
+    const shareOwners = yield* ShareOwners
 
     const newToken = (): LinkToken => {
       const text = identifiers.secret()
@@ -58,7 +60,8 @@ export const makeLinkMails = <E>({ failed, noteAnswered, path, subject, textOf }
       token: LinkToken
     ) {
       const text = textOf(`${origin}${path}/${token.text}`, origin)
-      const message = { organisationId, key: identifiers.token(32), to: address, subject, text }
+      const owner = yield* shareOwners.of(organisationId)
+      const message = { owner, key: identifiers.token(32), to: address, subject, text }
       const sent = yield* Effect.either(sendMail(mail, server, message))
       const answer = Either.isRight(sent) ? sent.right.status : sent.left._tag
       if (answer === mailAccepted || answer === mailRefused) yield* noteAnswered(token.hash)

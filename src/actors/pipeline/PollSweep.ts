@@ -24,6 +24,7 @@ import { Digests } from "../ports/Digests.js"
 import { type DuePoll, Polls } from "../ports/event/Polls.js"
 import { TriggerReads } from "../ports/event/Triggers.js"
 import { Events } from "../ports/event/Events.js"
+import { ShareOwners } from "../ports/organisation/ShareOwners.js"
 
 const sweepInterval = Duration.seconds(2)
 const eventsAtOnce = 8
@@ -46,6 +47,7 @@ const timeAt = (payload: Json, path: string): number | null => {
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
+    const shareOwners = yield* ShareOwners
     const polls = yield* Polls
     const connectors = yield* Connectors
     const connections = yield* ConnectionReads
@@ -157,7 +159,8 @@ export const layer = Layer.scopedDiscard(
     const startDue = yield* placed({
       places,
       work: polls,
-      run: (due) => holdAnswers(ledger, due.organisationId, handle(due))
+      run: (due) =>
+        Effect.flatMap(shareOwners.of(due.organisationId), (owner) => holdAnswers(ledger, owner, handle(due)))
     })
     const { reconcile } = polls
     yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, reconcile, places: [places] }))

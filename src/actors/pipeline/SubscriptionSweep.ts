@@ -32,6 +32,7 @@ import { Origin } from "../ports/Origin.js"
 import { type DueSubscription, type SubscriptionChange, Subscriptions } from "../ports/event/Subscriptions.js"
 import { TriggerReads } from "../ports/event/Triggers.js"
 import { Vault, vaultClosed } from "../ports/Vault.js"
+import { ShareOwners } from "../ports/organisation/ShareOwners.js"
 
 const sweepInterval = Duration.seconds(2)
 const numberLength = 32
@@ -75,6 +76,7 @@ const maxErrorLength = 500
 export const layer = Layer.scopedDiscard(
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
+    const shareOwners = yield* ShareOwners
     const subscriptions = yield* Subscriptions
     const connectors = yield* Connectors
     const connections = yield* ConnectionReads
@@ -313,7 +315,8 @@ export const layer = Layer.scopedDiscard(
     const startDue = yield* placed({
       places,
       work: subscriptions,
-      run: (due) => holdAnswers(ledger, due.organisationId, handle(due))
+      run: (due) =>
+        Effect.flatMap(shareOwners.of(due.organisationId), (owner) => holdAnswers(ledger, owner, handle(due)))
     })
     const { reconcile } = subscriptions
     yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, reconcile, places: [places] }))

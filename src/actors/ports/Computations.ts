@@ -1,6 +1,6 @@
 /**
  * Computations whose cost a tenant's input determines: patterns, schemas, documents, sources, drawings. Each runs in a
- * jailed process with a deadline and a memory cap, never on the main thread, and organisations take turns.
+ * jailed process with a deadline and a memory cap, never on the main thread, and accounts take turns, as their organisations do.
  */
 import { type Effect, Context, Data } from "effect"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"

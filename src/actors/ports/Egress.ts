@@ -3,13 +3,13 @@
  * checks every redirect, and limits bytes and time.
  */
 import { type Duration, type Effect, Context, Data } from "effect"
-import type { OrganisationId } from "../../domain/Ids.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import type { AnswerHolding, Holding } from "./HeldBytes.js"
 
 /** A request to a public address, whose answer is read as a whole. */
 export interface EgressRequest {
-  /** For whom the request is sent: connections are divided among organisations. */
-  readonly organisationId: OrganisationId
+  /** For whom the request is sent: connections are divided among accounts. */
+  readonly owner: ShareOwner
   readonly method: string
   readonly url: string
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>

@@ -4,13 +4,14 @@
  * no tenant can fill the node's memory. Contract: limits left open.
  */
 import { Context, Data, Effect } from "effect"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 
 /** What the bytes are; each kind has its share of the ledger. */
 export type HeldKind = "arriving" | "bodies" | "answers" | "results" | "journals"
 
 /**
  * The node has no room for these bytes. `busy`: others hold it now, so the same request may succeed later. `tooLarge`:
- * one organisation never gets so much.
+ * one account never gets so much.
  */
 export class BytesRefused extends Data.TaggedError("BytesRefused")<{
   readonly reason: "busy" | "tooLarge"
@@ -45,8 +46,8 @@ export interface LedgerReadings {
 export class HeldBytes extends Context.Tag("svc/HeldBytes")<
   HeldBytes,
   {
-    /** `owner`: the organisation, or the address of a client that is not yet identified. Costs nothing until it takes. */
-    readonly open: (owner: string, kind: HeldKind) => Holding
+    /** Costs nothing until it takes. */
+    readonly open: (owner: ShareOwner, kind: HeldKind) => Holding
     readonly readings: () => LedgerReadings
   }
 >() {}
@@ -60,7 +61,7 @@ export class HeldBytes extends Context.Tag("svc/HeldBytes")<
 export class AnswerHolding extends Context.Tag("svc/AnswerHolding")<AnswerHolding, Holding>() {}
 
 /** Runs `body` with a holding for the answers that it gets, which is released when it ends. */
-export const holdAnswers = <A, E, R>(ledger: HeldBytes["Type"], owner: string, body: Effect.Effect<A, E, R>) =>
+export const holdAnswers = <A, E, R>(ledger: HeldBytes["Type"], owner: ShareOwner, body: Effect.Effect<A, E, R>) =>
   withHolding(ledger, owner, "answers", (holding) => Effect.provideService(body, AnswerHolding, holding))
 
 /** Takes bytes; waits for room for five seconds. */
@@ -79,7 +80,7 @@ export const takeBytes = (holding: Holding, bytes: number): Effect.Effect<void, 
 /** Runs `body` with a holding that is released when it ends. */
 export const withHolding = <A, E, R>(
   ledger: HeldBytes["Type"],
-  owner: string,
+  owner: ShareOwner,
   kind: HeldKind,
   body: (holding: Holding) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> =>

@@ -11,6 +11,7 @@ import type { StoredJob } from "./FailedJobs.js"
 /** Work that is due and waits for a partner outside: a provider, an endpoint. */
 export interface DueWork extends StoredJob {
   readonly organisationId: OrganisationId
+  readonly accountId: OrganisationId
   readonly partner: string
 }
 
@@ -24,5 +25,5 @@ export interface LeasedWork<J extends StoredJob> {
   readonly renew: (job: StoredJob) => Effect.Effect<void, Unavailable>
 }
 
-/** Finds due work of those who would get a place, organisations in turn, the longest due first. */
+/** Finds due work of those who would get a place, accounts and their organisations in turn, the longest due first. */
 export type FindWork = (room: Room) => Effect.Effect<ReadonlyArray<DueWork>, Unavailable>

@@ -13,6 +13,7 @@ import { type AnswerHolding, HeldBytes, holdAnswers } from "../ports/HeldBytes.j
 import { AccountEntities, type AccountQuery } from "../ports/unified/AccountEntities.js"
 import { RecordCallFailed } from "../ports/unified/UnifiedRecords.js"
 import { unsupportedOperation } from "./OpenEntity.js"
+import { ShareOwners } from "../ports/organisation/ShareOwners.js"
 
 /** The calls that are made at once, the most pages of one description, and the longest time of all. */
 const concurrency = 3
@@ -27,6 +28,7 @@ export const layer = Layer.effect(
   AccountEntities,
   Effect.gen(function* () {
     const ledger = yield* HeldBytes
+    const shareOwners = yield* ShareOwners
     const callAction = yield* makeActionCalls
 
     const call = ({ connection, definition, organisationId }: AccountQuery, action: ActionDefinition, args: Json) =>
@@ -103,7 +105,9 @@ export const layer = Layer.effect(
 
     return AccountEntities.of({
       describe: (query) =>
-        holdAnswers(ledger, query.organisationId, describe(query)).pipe(
+        Effect.flatMap(shareOwners.of(query.organisationId), (owner) =>
+          holdAnswers(ledger, owner, describe(query))
+        ).pipe(
           Effect.timeoutFail({
             duration: longest,
             onTimeout: () =>

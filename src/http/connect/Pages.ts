@@ -8,6 +8,7 @@ import { ConnectionReads } from "../../actors/ports/connection/ConnectionReads.j
 import { Connections } from "../../actors/ports/connection/Connections.js"
 import { ConnectionStore } from "../../actors/ports/connection/ConnectionStore.js"
 import type { AuthorizingSession } from "../../domain/connection/ConnectSession.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import { Connectors } from "../../actors/ports/connection/Connectors.js"
 import { Digests } from "../../actors/ports/Digests.js"
 import { commonCallbackPath } from "../../domain/connection/Callback.js"
@@ -128,7 +129,7 @@ export const make = Effect.gen(function* () {
   }
 
   /** For the path of a link: the organisation of its session if that is open; `undefined` for other paths. */
-  const organisationOfLink = (path: string): Effect.Effect<string | undefined> | undefined => {
+  const organisationOfLink = (path: string): Effect.Effect<OrganisationId | undefined> | undefined => {
     const token = linkPattern.exec(path)?.[1]
     if (token === undefined) return undefined
     return findSession({ tokenHash: digests.sha256Hex(token) }).pipe(

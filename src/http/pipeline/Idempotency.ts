@@ -13,14 +13,15 @@ import { type Failure, IdempotencyInProgress, InvalidRequest } from "../../domai
 import type { OrganisationId } from "../../domain/Ids.js"
 import { idempotencyKeyLength, idempotencyLifetime } from "../../domain/Limits.js"
 import { idempotencyKeyReused } from "../../domain/run/RunClaim.js"
-import { makeFairPermits } from "../../domain/FairPermits.js"
+import { makeFairPermits } from "../../domain/share/FairPermits.js"
 import { type RawReply, type RawRequest, targetIndexKey } from "../Wire.js"
+import { ownerOfAccount, type ShareOwner } from "../../domain/share/ShareOwner.js"
 
 /** Methods for which the key is read; DELETE is idempotent without one. */
 const idempotentByKey: ReadonlySet<string> = new Set(["POST", "PUT"])
 
 /** Concurrent transactions with a key: each holds a database connection until its handler has finished. */
-const transactionLimits = { perOrganisation: 2, perNode: 4 }
+const transactionLimits = { perAccount: 2, perNode: 4 }
 
 /** Longer than the longest call to an external system. */
 const leaseTime = Duration.minutes(2)
@@ -28,6 +29,7 @@ const leaseTime = Duration.minutes(2)
 /** The row in `idempotent_replies` that a request claims, and the hash that repetitions must match. */
 interface Claim {
   readonly organisation: OrganisationId
+  readonly owner: ShareOwner
   readonly row: string
   readonly bodyHash: string
 }
@@ -108,7 +110,7 @@ export const make = Effect.gen(function* () {
   const records = yield* Records
   const digests = yield* Digests
   const { openReply, sealReply } = makeReplySeal(yield* Vault)
-  const permits = makeFairPermits(transactionLimits.perOrganisation, transactionLimits.perNode)
+  const permits = makeFairPermits(transactionLimits.perAccount, transactionLimits.perNode)
 
   /** Hashed under the pepper, since a body may hold secrets that are short enough to guess. */
   const hashBody = (request: RawRequest): string => digests.keyHash(digests.sha256Hex(request.body))
@@ -126,7 +128,7 @@ export const make = Effect.gen(function* () {
   /** Commits the handler's changes and its reply in one transaction. */
   const handleInTransaction = <E>(claim: Claim, handle: Effect.Effect<RawReply, E>) =>
     permits.withPermit(
-      claim.organisation,
+      claim.owner,
       records.transact(claim.organisation, (tx) =>
         Effect.flatMap(
           firstReply(tx, claim),
@@ -198,6 +200,7 @@ export const make = Effect.gen(function* () {
       if (key === undefined) return once
       const claim = {
         organisation: caller.organisationId,
+        owner: ownerOfAccount(caller),
         row: `${caller.id}|${request.method} ${targetIndexKey(request.target, digests.sha256Hex)}|${key}`,
         bodyHash: hashBody(request)
       }

@@ -36,6 +36,7 @@ import {
   startSurface
 } from "./RpcReplies.js"
 import { rpcBounds, watchItems } from "./RpcWatch.js"
+import { ownerOfAccount } from "../../domain/share/ShareOwner.js"
 
 /** Where the connections of the typed RPC are opened. */
 export const rpcPath = "/api/v1/rpc"
@@ -83,7 +84,7 @@ const awaited = ({ headers }: RawReply, payload: unknown): JsonObject => {
 const bodyTerms = ({ caller, request, subject }: Exchange): ProviderBodyTerms => ({
   connector: subject?.name ?? "",
   timeoutMillis: Either.getOrElse(timeoutOf(request), () => connectedCall.proxyMillis),
-  owner: caller.organisationId
+  owner: ownerOfAccount(caller)
 })
 
 /** Where a watch continues; `undefined`: it begins. */

@@ -11,6 +11,7 @@ import { defaultRules, type SurfaceRules } from "../pipeline/Pipeline.js"
 import { jsonReply, type RawReply, type StreamedBody } from "../Wire.js"
 import type { RpcMethod } from "./RpcMethods.js"
 import { withMembers } from "./RpcRequest.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 
 /**
  * The body of a failure. A message that names a header names the member of the payload that becomes it instead; not one with
@@ -94,7 +95,7 @@ const providerAnswer = ({ headers, status }: RawReply, bytes: Uint8Array) => {
 export interface ProviderBodyTerms {
   readonly connector: string
   readonly timeoutMillis: number
-  readonly owner: string
+  readonly owner: ShareOwner
 }
 
 /**

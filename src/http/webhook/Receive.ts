@@ -15,6 +15,8 @@ import { largeBody, pauseForOthers } from "../pipeline/EventLoop.js"
 import { tenantErrorReply, tenantFailureReply, webhookFailureReply } from "../tenant/ErrorRows.js"
 import { jsonReply, type RawReply, type RequestHead } from "../Wire.js"
 import { readPayload } from "./Payload.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
+import { ShareOwners } from "../../actors/ports/organisation/ShareOwners.js"
 
 /** The place of a webhook: the parts of its path, as sent. */
 export interface WebhookAddress {
@@ -32,7 +34,7 @@ export type WebhookAdmission =
       /** Largest body in bytes, sent and inflated. */
       readonly limit: number
       /** Whose share of the memory for bodies this one takes. */
-      readonly holder: string
+      readonly holder: ShareOwner
       readonly handle: (body: Uint8Array) => Effect.Effect<RawReply>
       /** The reply to a body that was refused. */
       readonly refused: (failure: Failure) => RawReply
@@ -81,6 +83,7 @@ const outcomeReply = (outcome: WebhookOutcome, requestId: RequestId, now: number
 
 export const make = Effect.gen(function* () {
   const webhooks = yield* WebhookIntake
+  const shareOwners = yield* ShareOwners
   const identifiers = yield* Identifiers
 
   const failureReply = (cause: Cause.Cause<Failure>, requestId: RequestId): Effect.Effect<RawReply> =>
@@ -130,13 +133,13 @@ export const make = Effect.gen(function* () {
             const reply = tenantErrorReply(methodRow(["POST"]), requestId)
             return Effect.succeed(answered({ ...reply, headers: { ...reply.headers, allow: "POST" } }))
           }
-          return Effect.succeed({
+          return Effect.map(shareOwners.of(found.organisationId), (holder) => ({
             _tag: "Admitted",
             limit: found.limitBytes,
-            holder: found.organisationId,
+            holder,
             handle: handle(found, head, requestId),
             refused: (failure) => webhookFailureReply(failure, requestId, 0)
-          })
+          }))
         }
       })
     })

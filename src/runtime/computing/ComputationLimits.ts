@@ -26,7 +26,7 @@ export const computationLimits = {
     drawDiagram: 3_000,
     diffLines: 2_000
   },
-  /** Worker processes. One organisation uses one at a time. */
+  /** Worker processes. One account uses one at a time. */
   workers: 2,
   /** Queued computations of one organisation. */
   waiting: 64,

@@ -1,7 +1,7 @@
 /**
  * The port `Computations` over jailed worker processes, which start with the first job and end after an idle time.
- * Organisations are served round-robin, one job of each at a time, so that an organisation's slowest job delays
- * others by at most that job's deadline.
+ * Accounts are served round-robin, one job of each at a time, and so are the organisations of an account, so that an
+ * account's slowest job delays others by at most that job's deadline.
  */
 import { Effect, Layer } from "effect"
 import {
@@ -16,11 +16,13 @@ import { computationLimits } from "./ComputationLimits.js"
 import { makePoolLog } from "../jail/PoolLog.js"
 import type { JobEnd } from "./WorkerProcess.js"
 import { type ComputationsOptions, type JobRefusal, WorkerPool } from "./WorkerPool.js"
+import { ShareOwners } from "../../actors/ports/organisation/ShareOwners.js"
 
-export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =>
+export const layer = (options: ComputationsOptions): Layer.Layer<Computations, never, ShareOwners> =>
   Layer.scoped(
     Computations,
     Effect.gen(function* () {
+      const shareOwners = yield* ShareOwners
       const log = yield* makePoolLog("computing")
       const pool = yield* Effect.acquireRelease(
         Effect.sync(() => new WorkerPool(options, log)),
@@ -32,13 +34,15 @@ export const layer = (options: ComputationsOptions): Layer.Layer<Computations> =
         organisation: OrganisationId,
         input: ComputationTable[Name]["input"]
       ): Effect.Effect<ComputationTable[Name]["output"], TooCostly | Unavailable> =>
-        Effect.async((resume) =>
-          pool.submit({
-            organisation,
-            name,
-            input,
-            onEnded: (end) => resume(toResult<Name>(name, end))
-          })
+        Effect.flatMap(shareOwners.of(organisation), (owner) =>
+          Effect.async((resume) =>
+            pool.submit({
+              owner,
+              name,
+              input,
+              onEnded: (end) => resume(toResult<Name>(name, end))
+            })
+          )
         )
 
       return Computations.of({ compute })

@@ -1,13 +1,13 @@
 /**
- * Jailed worker processes, which start with the first job and end after an idle time. Organisations are served
- * round-robin, one job of each at a time.
+ * Jailed worker processes, which start with the first job and end after an idle time. Accounts are served round-robin, one
+ * job of each at a time, and so are the organisations of an account.
  */
 import type { Buffer } from "node:buffer"
 import { readFileSync } from "node:fs"
 import { Effect } from "effect"
 import type { ComputationName } from "../../actors/ports/Computations.js"
-import { FairQueue } from "../../domain/FairQueue.js"
-import type { OrganisationId } from "../../domain/Ids.js"
+import { FairQueue } from "../../domain/share/FairQueue.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import { computationLimits } from "./ComputationLimits.js"
 import { type Jail, type JailMode, jails } from "../jail/Jail.js"
 import type { PoolLog } from "../jail/PoolLog.js"
@@ -29,7 +29,7 @@ const idleMillis = 10_000
 const maxFailedStarts = 3
 
 export interface WaitingJob {
-  readonly organisation: OrganisationId
+  readonly owner: ShareOwner
   readonly name: ComputationName
   readonly input: unknown
   readonly onEnded: (end: JobEnd | JobRefusal) => void
@@ -43,13 +43,13 @@ export interface JobRefusal {
 
 interface Worker {
   readonly process: WorkerProcess
-  /** The organisation whose job it runs. */
-  owner: OrganisationId | undefined
+  /** The account whose job it runs. */
+  account: string | undefined
   idle: NodeJS.Timeout | undefined
 }
 
 export class WorkerPool {
-  private readonly queue = new FairQueue<OrganisationId, WaitingJob>()
+  private readonly queue = new FairQueue<WaitingJob>()
   private readonly workers = new Set<Worker>()
   private readonly usableJails: ReadonlyArray<Jail>
   /** The index of the strictest jail that has not failed. */
@@ -68,15 +68,15 @@ export class WorkerPool {
 
   /** Returns an effect that removes the job from the queue, unless it has started. */
   submit(job: WaitingJob): Effect.Effect<void> {
-    const { organisation } = job
+    const { owner } = job
     if (this.isStopped) job.onEnded({ tag: "Refused", reason: "the service is stopping" })
-    else if (this.queue.of(organisation).length >= computationLimits.waiting)
+    else if (this.queue.of(owner).length >= computationLimits.waiting)
       job.onEnded({ tag: "Refused", reason: "too many computations of this organisation are waiting" })
     else {
-      this.queue.add(organisation, job)
+      this.queue.add(owner, job)
       this.dispatch()
     }
-    return Effect.sync(() => void this.queue.remove(organisation, job))
+    return Effect.sync(() => void this.queue.remove(owner, job))
   }
 
   /** Kills all workers and refuses the waiting jobs. */
@@ -98,27 +98,27 @@ export class WorkerPool {
     )
   }
 
-  private isBusy(organisation: OrganisationId): boolean {
-    for (const worker of this.workers) if (worker.owner === organisation) return true
+  private isBusy(account: string): boolean {
+    for (const worker of this.workers) if (worker.account === account) return true
     return false
   }
 
   private dispatch(): void {
     for (const worker of this.workers) {
-      if (worker.owner !== undefined) continue
-      const next = this.queue.take((organisation) => (this.isBusy(organisation) ? -1 : 0))
+      if (worker.account !== undefined) continue
+      const next = this.queue.take((account) => (this.isBusy(account) ? -1 : 0))
       if (next === undefined) return
       this.assign(worker, next)
     }
-    const needsWorker = this.queue.size > 0 && [...this.workers].every(({ owner }) => owner !== undefined)
+    const needsWorker = this.queue.size > 0 && [...this.workers].every(({ account }) => account !== undefined)
     if (needsWorker && this.workers.size < computationLimits.workers) this.start()
   }
 
-  private assign(worker: Worker, { input, name, onEnded, organisation }: WaitingJob): void {
-    worker.owner = organisation
+  private assign(worker: Worker, { input, name, onEnded, owner }: WaitingJob): void {
+    worker.account = owner.account
     clearTimeout(worker.idle)
     worker.process.run({ name, input }, computationLimits.millis[name], (end) => {
-      worker.owner = undefined
+      worker.account = undefined
       onEnded(this.isStopped ? { tag: "Refused", reason: "the service is stopping" } : end)
       this.endWhenIdle(worker)
       this.dispatch()
@@ -159,7 +159,7 @@ export class WorkerPool {
         this.starting = undefined
         this.failedStarts = 0
         if (this.isStopped) return process.kill()
-        const worker: Worker = { process, owner: undefined, idle: undefined }
+        const worker: Worker = { process, account: undefined, idle: undefined }
         this.workers.add(worker)
         this.reportWorkers()
         this.endWhenIdle(worker)

@@ -1,12 +1,11 @@
 /** Every environment variable of the service. `docs/env.md` and `.env.example` are generated from it. */
 import { Duration, Either, LogLevel, Redacted } from "effect"
 import { availableParallelism } from "node:os"
-import type { OperatorMailServer } from "../../actors/ports/delivery/MailServer.js"
-import { parseUrl } from "../../domain/Url.js"
 import { parseAllowList } from "../egress/Address.js"
 import { defaultLedgerBytes } from "../memory/ByteLedger.js"
 import { defaultGuestMemory } from "../sandbox/GuestMemory.js"
 import { isAddress, isHost, parseNetwork } from "../process/IpAddress.js"
+import { mailServer } from "./MailServerSetting.js"
 import { oidcTable } from "./OidcSettings.js"
 import { readMasterKeys, readPepper } from "../vault/InstallationSecrets.js"
 import {
@@ -56,19 +55,15 @@ const nodeAddress: Parse<{ readonly host: string; readonly port: number }> = (te
     : Either.right({ host: bare, port: Number(port) })
 }
 
-const connectTimeouts: Parse<Duration.Duration> = (text) =>
-  Either.filterOrLeft(
-    durationText(text),
-    Duration.between({ minimum: Duration.seconds(1), maximum: Duration.minutes(2) }),
-    () => "a duration from 1s to 2m"
-  )
-
-const startWaits: Parse<Duration.Duration> = (text) =>
-  Either.filterOrLeft(
-    durationText(text),
-    Duration.lessThanOrEqualTo(Duration.minutes(10)),
-    () => "a duration from 0s to 10m"
-  )
+/** A duration between two; `words` names both. */
+const durationBetween =
+  (least: Duration.DurationInput, most: Duration.DurationInput, words: string): Parse<Duration.Duration> =>
+  (text) =>
+    Either.filterOrLeft(
+      durationText(text),
+      Duration.between({ minimum: Duration.decode(least), maximum: Duration.decode(most) }),
+      () => `a duration from ${words}`
+    )
 
 const logLevels = {
   trace: LogLevel.Trace,
@@ -80,38 +75,6 @@ const logLevels = {
 }
 const logLevel: Parse<LogLevel.LogLevel> = (text) =>
   Either.map(oneOfTexts("trace", "debug", "info", "warning", "error", "none")(text), (name) => logLevels[name])
-
-const securities = ["starttls", "tls", "none"] as const
-
-/** `user:password` of a URL; `undefined` if it is not percent-encoded. */
-const loginOf = ({ password, username }: URL): string | undefined => {
-  try {
-    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
-  } catch {
-    return undefined
-  }
-}
-
-const mailServer: Parse<OperatorMailServer> = (text) => {
-  const url = parseUrl(text)
-  const from = url?.searchParams.get("from") ?? ""
-  if (
-    url === undefined ||
-    !/^smtps?:$/.test(url.protocol) ||
-    url.hostname === "" ||
-    !/^[^\s@<>]+@[^\s@<>]+$/.test(from)
-  )
-    return Either.left("an address such as smtps://user:password@mail.example.com?from=svc@example.com")
-  const login = loginOf(url)
-  if (login === undefined) return Either.left("an address whose user and password are percent-encoded")
-  const wanted = securities.find((one) => one === url.searchParams.get("security"))
-  return Either.right({
-    url: `${url.protocol}//${url.host}`,
-    login: login === ":" ? null : Redacted.make(Buffer.from(login).toString("base64")),
-    from,
-    security: wanted ?? (url.protocol === "smtps:" ? "tls" : "starttls")
-  })
-}
 
 /** A terminal is read by a person, a file or a pipe by a program. */
 export const defaultLogFormat = (): "json" | "pretty" => (process.stdout.isTTY ? "pretty" : "json")
@@ -239,7 +202,7 @@ export const settingTable = {
       meaning:
         "How long svc waits for a connection to Postgres, a free one or a new one, before what needs it fails. Longer where Postgres is often busy."
     },
-    connectTimeouts,
+    durationBetween("1 second", "2 minutes", "1s to 2m"),
     Duration.seconds(5),
     "5s"
   ),
@@ -249,7 +212,7 @@ export const settingTable = {
       meaning:
         "How long a start waits for a Postgres that does not answer, has no connection left or is starting, before it ends. It logs what it waits for."
     },
-    startWaits,
+    durationBetween("0 seconds", "10 minutes", "0s to 10m"),
     Duration.seconds(30),
     "30s"
   ),
@@ -346,7 +309,7 @@ export const settingTable = {
     {
       name: "SVC_GUEST_MEMORY_MB",
       meaning:
-        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most. At least 192 for each runner is taken."
+        "Memory in MiB that customers' code may hold on this node, over all runners. Above it, runs that wait leave memory and are replayed later, first those of the organisation that holds most, together with those that share its plan. At least 192 for each runner is taken."
     },
     integerText(256, 16_777_216),
     defaultGuestMemory() / 1_048_576,
@@ -356,7 +319,7 @@ export const settingTable = {
     {
       name: "SVC_HELD_MEMORY_MB",
       meaning:
-        "Memory in MiB for bytes from outside that svc holds on this node: request bodies, answers of providers and databases, journals that are replayed. Whoever needs more waits, for five seconds at most, and is then refused. One organisation gets half while others wait."
+        "Memory in MiB for bytes from outside that svc holds on this node: request bodies, answers of providers and databases, journals that are replayed. Whoever needs more waits, for five seconds at most, and is then refused. An organisation, with those that share its plan, gets half while others wait."
     },
     integerText(64, 16_777_216),
     Math.floor(defaultLedgerBytes() / 1_048_576),

@@ -20,6 +20,7 @@ import { headerOf } from "../../domain/connector/request/ProviderAnswer.js"
 import { type EchoFilter, echoFilter } from "./Echo.js"
 import { parseUrl } from "../../domain/Url.js"
 import { egress } from "../../domain/Limits.js"
+import { ShareOwners } from "../../actors/ports/organisation/ShareOwners.js"
 
 const refused = (reason: string) => new GrantRefused({ reason })
 
@@ -37,6 +38,7 @@ export const layer = Layer.effect(
     const mail = yield* MailEgress
     const vault = yield* Vault
     const connections = yield* Connections
+    const shareOwners = yield* ShareOwners
 
     /** Opens a grant, if it is for this request. */
     const openGrant = Effect.fnUntraced(function* ({
@@ -76,6 +78,7 @@ export const layer = Layer.effect(
       discard: (answer: A) => void = () => undefined
     ) {
       const { connectionId, organisationId } = request
+      const owner = yield* shareOwners.of(organisationId)
       const { parts, secrets, signs } = yield* openGrant(request)
       if (request.upload !== undefined && (signs || parts.some((part) => part.in === "body")))
         return yield* refused("the credential needs the request's body, which is still coming in")
@@ -96,7 +99,7 @@ export const layer = Layer.effect(
         // A signature is valid for one URL.
         const redirects = signs ? 0 : redirectsOf(parts)
         const sent = way({
-          organisationId,
+          owner,
           method,
           url,
           headers: all,

@@ -1,10 +1,12 @@
 /**
- * Divides the node's outgoing connections among organisations. An organisation gets no more than are still free, so that
- * each new one finds some: one alone gets half of them, two a third each. The pools belong to one organisation each.
+ * Divides the node's outgoing connections among accounts. An account gets no more than are still free, so that each new one
+ * finds some: one alone gets half of them, two a third each. Its organisations take turns; the pools belong to one
+ * organisation each.
  */
 import type { Dispatcher } from "undici"
 import type { EgressReadings } from "../../actors/ports/Egress.js"
-import { FairQueue } from "../../domain/FairQueue.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
+import { RoundRobin } from "../../domain/share/RoundRobin.js"
 import type { CountSocket } from "./Connect.js"
 
 /** Connections of the node, and of one organisation to one origin. */
@@ -28,7 +30,7 @@ export type Shortage = "origin" | "node"
 export type MakePool = (count: CountSocket) => Pool
 type Pool = Dispatcher
 
-/** An organisation with less than this part of the connections makes others close their idle ones. */
+/** An account with less than this part of the connections makes others close their idle ones. */
 const smallShare = 16
 
 interface Waiter {
@@ -43,17 +45,30 @@ interface PoolUse {
   sockets: number
 }
 
+/** What the organisations of one account use together. */
+class Account {
+  load = 0
+  readonly members = new Set<Member>()
+  /** Those with waiting requests, the next to be served first. */
+  readonly waiting = new Set<Member>()
+
+  constructor(readonly name: string) {}
+}
+
 /** What one organisation uses. */
-class Owner {
+class Member {
   requests = 0
   /** Open and opening sockets, idle ones and those of retired pools included. */
   sockets = 0
   pool: PoolUse | undefined
   readonly byOrigin = new Map<string, number>()
   /** Waiting requests by origin; the origins take turns. */
-  readonly waiting = new FairQueue<string, Waiter>()
+  readonly waiting = new RoundRobin<string, Waiter>()
 
-  constructor(readonly name: string) {}
+  constructor(
+    readonly name: string,
+    readonly account: Account
+  ) {}
 
   /** A request without a socket will open one. */
   get load(): number {
@@ -67,9 +82,10 @@ class Owner {
 }
 
 export class ConnectionPlaces {
-  private readonly owners = new Map<string, Owner>()
-  /** Owners with waiting requests, the next to be served first. */
-  private readonly waitingOwners = new Set<Owner>()
+  private readonly accounts = new Map<string, Account>()
+  private readonly members = new Map<string, Member>()
+  /** Accounts with waiting requests, the next to be served first. */
+  private readonly waitingAccounts = new Set<Account>()
   private readonly pools = new Set<Pool>()
   private load = 0
   private waiting = 0
@@ -86,20 +102,21 @@ export class ConnectionPlaces {
    * `undefined` if the request does not wait.
    */
   readonly take = (
-    name: string,
+    owner: ShareOwner,
     origin: string,
     begin: (place: ConnectionPlace) => void
   ): (() => Shortage | undefined) => {
-    const owner = this.ownerOf(name)
-    if (owner.waiting.of(origin).length === 0 && this.hasPlace(owner, origin)) {
-      this.admit(owner, origin, begin)
+    const member = this.memberOf(owner)
+    if (member.waiting.of(origin).length === 0 && this.hasPlace(member, origin)) {
+      this.admit(member, origin, begin)
       return () => undefined
     }
     const waiter: Waiter = { origin, begin }
-    owner.waiting.add(origin, waiter)
-    this.waitingOwners.add(owner)
+    member.waiting.add(origin, waiter)
+    member.account.waiting.add(member)
+    this.waitingAccounts.add(member.account)
     this.waiting++
-    return () => this.leave(owner, waiter)
+    return () => this.leave(member, waiter)
   }
 
   /** Counts a request that was refused since it waited for too long. */
@@ -116,26 +133,25 @@ export class ConnectionPlaces {
 
   // --- Admission ---
 
-  private hasPlace(owner: Owner, origin: string): boolean {
-    return (owner.byOrigin.get(origin) ?? 0) < this.limits.origin && this.hasRoom(owner)
+  private hasPlace(member: Member, origin: string): boolean {
+    return (member.byOrigin.get(origin) ?? 0) < this.limits.origin && this.hasRoom(member.account)
   }
 
-  /** Whether the owner uses less than is free. Idle connections make room for it. */
-  private hasRoom(owner: Owner): boolean {
-    const fits = () => owner.load < this.limits.node - this.load
+  /** Whether the account uses less than is free. Idle connections make room for it. */
+  private hasRoom(account: Account): boolean {
+    const fits = () => account.load < this.limits.node - this.load
     if (fits()) return true
     // Closed sockets leave a little later, and then those who wait are served.
-    if (owner.idle > 0) this.retire(owner)
-    else if (owner.load < this.limits.node / smallShare)
-      for (const other of this.owners.values()) if (other.idle > 0) this.retire(other)
+    if (!this.retireIdle(account.members) && account.load < this.limits.node / smallShare)
+      this.retireIdle(this.members.values())
     return fits()
   }
 
-  private admit(owner: Owner, origin: string, begin: (place: ConnectionPlace) => void): void {
-    const use = (owner.pool ??= this.openPool(owner))
-    this.change(owner, () => owner.requests++)
+  private admit(member: Member, origin: string, begin: (place: ConnectionPlace) => void): void {
+    const use = (member.pool ??= this.openPool(member))
+    this.change(member, () => member.requests++)
     use.requests++
-    owner.byOrigin.set(origin, (owner.byOrigin.get(origin) ?? 0) + 1)
+    member.byOrigin.set(origin, (member.byOrigin.get(origin) ?? 0) + 1)
     let isReleased = false
     begin({
       dispatcher: () => use.pool,
@@ -143,60 +159,70 @@ export class ConnectionPlaces {
         if (isReleased) return
         isReleased = true
         use.requests--
-        const left = (owner.byOrigin.get(origin) ?? 1) - 1
-        if (left === 0) owner.byOrigin.delete(origin)
-        else owner.byOrigin.set(origin, left)
-        this.change(owner, () => owner.requests--)
+        const left = (member.byOrigin.get(origin) ?? 1) - 1
+        if (left === 0) member.byOrigin.delete(origin)
+        else member.byOrigin.set(origin, left)
+        this.change(member, () => member.requests--)
         this.serve()
       }
     })
   }
 
-  private leave(owner: Owner, waiter: Waiter): Shortage | undefined {
-    if (!owner.waiting.remove(waiter.origin, waiter)) return undefined
+  private leave(member: Member, waiter: Waiter): Shortage | undefined {
+    if (!member.waiting.remove(waiter.origin, waiter)) return undefined
     this.waiting--
-    if (owner.waiting.size === 0) this.waitingOwners.delete(owner)
-    const isOriginFull = (owner.byOrigin.get(waiter.origin) ?? 0) >= this.limits.origin
-    this.dropUnused(owner)
+    this.forgetServed(member)
+    const isOriginFull = (member.byOrigin.get(waiter.origin) ?? 0) >= this.limits.origin
+    this.dropUnused(member)
     return isOriginFull ? "origin" : "node"
   }
 
-  /** Serves those who wait, one of each owner in turn, as long as there are places. */
+  /** Serves those who wait, one of each account in turn, as long as there are places. */
   private serve(): void {
     // A request that ends at once releases its place within this loop, which then goes on.
     if (this.isServing) return
     this.isServing = true
-    let served = true
-    while (served && this.waiting > 0) {
-      served = false
-      for (const owner of this.waitingOwners) {
-        const waiter = this.nextOf(owner)
-        if (waiter === undefined) continue
-        served = true
-        this.waiting--
-        this.waitingOwners.delete(owner)
-        if (owner.waiting.size > 0) this.waitingOwners.add(owner)
-        this.admit(owner, waiter.origin, waiter.begin)
-      }
-    }
+    for (let next = this.takeNext(); next !== undefined; next = this.takeNext())
+      this.admit(next.member, next.waiter.origin, next.waiter.begin)
     this.isServing = false
   }
 
-  /** Takes the owner's next waiting request that has a place. No more origins are full than it has connections for. */
-  private nextOf(owner: Owner): Waiter | undefined {
-    if (!this.hasRoom(owner)) return undefined
-    return owner.waiting.take((origin) => ((owner.byOrigin.get(origin) ?? 0) >= this.limits.origin ? -1 : 0))
+  /** Takes the next waiting request that has a place: of the account, the organisation and the origin whose turn it is. */
+  private takeNext(): { readonly member: Member; readonly waiter: Waiter } | undefined {
+    for (const account of this.waitingAccounts) {
+      if (!this.hasRoom(account)) continue
+      for (const member of account.waiting) {
+        // No more origins are full than it has connections for.
+        const waiter = member.waiting.take((origin) =>
+          (member.byOrigin.get(origin) ?? 0) >= this.limits.origin ? -1 : 0
+        )
+        if (waiter === undefined) continue
+        this.waiting--
+        this.forgetServed(member)
+        moveToEnd(account.waiting, member)
+        moveToEnd(this.waitingAccounts, account)
+        return { member, waiter }
+      }
+    }
+    return undefined
+  }
+
+  /** Called when a request of the organisation waits no longer. */
+  private forgetServed(member: Member): void {
+    const { account } = member
+    if (member.waiting.size === 0) account.waiting.delete(member)
+    if (account.waiting.size === 0) this.waitingAccounts.delete(account)
   }
 
   // --- Pools ---
 
-  private openPool(owner: Owner): PoolUse {
+  private openPool(member: Member): PoolUse {
     const pool = this.makePool(() => {
       use.sockets++
-      this.change(owner, () => owner.sockets++)
+      this.change(member, () => member.sockets++)
       return () => {
         use.sockets--
-        this.change(owner, () => owner.sockets--)
+        this.change(member, () => member.sockets--)
         this.serve()
       }
     })
@@ -205,32 +231,54 @@ export class ConnectionPlaces {
     return use
   }
 
-  /** Closes the owner's idle connections; its next request opens a new pool. Requests in flight go on. */
-  private retire(owner: Owner): void {
-    const { pool } = owner.pool ?? {}
-    owner.pool = undefined
+  /** Closes the idle connections of these organisations; returns whether there were any. */
+  private retireIdle(members: Iterable<Member>): boolean {
+    let hadIdle = false
+    for (const member of members) {
+      if (member.idle === 0) continue
+      hadIdle = true
+      this.retire(member)
+    }
+    return hadIdle
+  }
+
+  /** Closes an organisation's idle connections; its next request opens a new pool. Requests in flight go on. */
+  private retire(member: Member): void {
+    const { pool } = member.pool ?? {}
+    member.pool = undefined
     if (pool === undefined) return
     pool.close(() => this.pools.delete(pool))
   }
 
-  private ownerOf(name: string): Owner {
-    const known = this.owners.get(name)
+  private memberOf({ account, organisation }: ShareOwner): Member {
+    const known = this.members.get(organisation)
     if (known !== undefined) return known
-    const owner = new Owner(name)
-    this.owners.set(name, owner)
-    return owner
+    const ofAccount = this.accounts.get(account) ?? new Account(account)
+    this.accounts.set(account, ofAccount)
+    const member = new Member(organisation, ofAccount)
+    this.members.set(organisation, member)
+    ofAccount.members.add(member)
+    return member
   }
 
-  private change(owner: Owner, by: () => void): void {
-    const before = owner.load
+  private change(member: Member, by: () => void): void {
+    const before = member.load
     by()
-    this.load += owner.load - before
-    this.dropUnused(owner)
+    this.load += member.load - before
+    member.account.load += member.load - before
+    this.dropUnused(member)
   }
 
-  private dropUnused(owner: Owner): void {
-    if (owner.load > 0 || owner.waiting.size > 0 || this.owners.get(owner.name) !== owner) return
-    this.owners.delete(owner.name)
-    this.retire(owner)
+  private dropUnused(member: Member): void {
+    if (member.load > 0 || member.waiting.size > 0 || this.members.get(member.name) !== member) return
+    const { account } = member
+    this.members.delete(member.name)
+    account.members.delete(member)
+    if (account.members.size === 0) this.accounts.delete(account.name)
+    this.retire(member)
   }
+}
+
+const moveToEnd = <A>(all: Set<A>, one: A): void => {
+  if (all.delete(one)) all.add(one)
 }

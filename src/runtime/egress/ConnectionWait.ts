@@ -19,7 +19,7 @@ export class NoConnection extends Error {
 
 const reasons: { readonly [shortage in Shortage]: string } = {
   origin: `the organisation's ${egress.connectionsPerOrigin} connections to this address were in use`,
-  node: "the organisation's share of the node's connections was in use"
+  node: "the share of the node's connections of the organisation and those that share its plan was in use"
 }
 
 export const busyFailure = (url: string, { shortage, waitedMillis }: NoConnection): EgressBusy =>
@@ -30,7 +30,7 @@ type GiveUp = (reason: Error) => void
 /** Runs `send` with a place, or calls `failed` once with `NoConnection` or the reason that ended the wait. */
 export const withPlace = (
   places: ConnectionPlaces,
-  { organisationId, timeout }: Pick<EgressRequest, "organisationId" | "timeout">,
+  { owner, timeout }: Pick<EgressRequest, "owner" | "timeout">,
   origin: string,
   send: (place: ConnectionPlace) => GiveUp,
   failed: (error: Error) => void
@@ -38,7 +38,7 @@ export const withPlace = (
   const started = performance.now()
   let stop: GiveUp | undefined
   let timer: NodeJS.Timeout | undefined
-  const endWait = places.take(organisationId, origin, (place) => {
+  const endWait = places.take(owner, origin, (place) => {
     clearTimeout(timer)
     stop = send(place)
   })

@@ -72,7 +72,7 @@ const makeAgent = (connect: Connector): Agent =>
     bodyTimeout: 0
   })
 
-/** The connections of the node; those of all organisations share the resolver and the cache of TLS sessions. */
+/** The connections of the node; those of all accounts share the resolver and the cache of TLS sessions. */
 const makePlaces = (options: EgressOptions): ConnectionPlaces => {
   const connect = connectOptions(options)
   const open = plainConnector(connect)
@@ -92,7 +92,7 @@ const makeEgress = (
     })
 
   const ask: typeof Egress.Service.ask = (request, holding, done) => {
-    const { maxBytes, organisationId } = request
+    const { maxBytes, owner } = request
     return travel<ExchangeResponse>(
       request,
       allow,
@@ -102,7 +102,7 @@ const makeEgress = (
           request,
           hop.url.origin,
           ({ dispatcher, release }) =>
-            exchange(dispatcher(), hop, { organisationId, maxBytes, discards: follows, holding }, (result) => {
+            exchange(dispatcher(), hop, { owner, maxBytes, discards: follows, holding }, (result) => {
               release()
               arrived(result)
             }),
@@ -121,7 +121,7 @@ const makeEgress = (
     send: (request) =>
       Effect.flatMap(AnswerHolding, (holding) => asEffect<EgressResponse>((done) => ask(request, holding, done))),
     open: (request) => {
-      const { maxBytes, organisationId } = request
+      const { maxBytes, owner } = request
       const stallMillis = Math.min(Duration.toMillis(request.stall), longestTimer)
       const sending: Sending<OpenExchange> = (hop, _, done) =>
         withPlace(
@@ -129,7 +129,7 @@ const makeEgress = (
           request,
           hop.url.origin,
           ({ dispatcher, release }) =>
-            openExchange(dispatcher(), hop, { organisationId, maxBytes, stallMillis }, (result) => {
+            openExchange(dispatcher(), hop, { owner, maxBytes, stallMillis }, (result) => {
               if (result instanceof Error) release()
               else void result.ended.then(release)
               done(result)

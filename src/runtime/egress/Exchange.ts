@@ -5,6 +5,7 @@ import { type Encoding, encodingsOf, inflate, type Inflater } from "./Inflate.js
 import { type Hop, isUpload } from "./RequestForm.js"
 import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { egress } from "../../domain/Limits.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import type { Holding } from "../../actors/ports/HeldBytes.js"
 import { BodyMemory } from "./BodyMemory.js"
 import { ReadingTurns } from "./ReadingTurns.js"
@@ -24,7 +25,7 @@ export class NoMemory extends Error {}
 
 export interface ExchangeOptions {
   /** Who asks. */
-  readonly organisationId: string
+  readonly owner: ShareOwner
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
   /** Whether the body of a response with this status is discarded; the result's body is then empty. */
@@ -82,7 +83,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     private readonly options: ExchangeOptions,
     private readonly done: (result: ExchangeResponse | Error) => void
   ) {
-    this.turns = new ReadingTurns(options.organisationId, {
+    this.turns = new ReadingTurns(options.owner, {
       pause: () => this.controller?.pause(),
       resume: () => this.goOn()
     })

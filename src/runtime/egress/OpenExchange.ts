@@ -9,6 +9,7 @@ import { decoders, encodingsOf, type Encoding } from "./Inflate.js"
 import { ReadingTurns } from "./ReadingTurns.js"
 import type { Hop } from "./RequestForm.js"
 import { egress } from "../../domain/Limits.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 
 export interface OpenExchange {
   readonly status: number
@@ -25,7 +26,7 @@ export class Stalled extends Error {}
 
 export interface OpenExchangeOptions {
   /** Who asks. */
-  readonly organisationId: string
+  readonly owner: ShareOwner
   /** Largest body in bytes, after decompression. */
   readonly maxBytes: number
   readonly stallMillis: number
@@ -67,7 +68,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     private readonly options: OpenExchangeOptions,
     private readonly done: (result: OpenExchange | Error) => void
   ) {
-    this.turns = new ReadingTurns(options.organisationId, {
+    this.turns = new ReadingTurns(options.owner, {
       pause: () => this.controller?.pause(),
       resume: () => this.goOn()
     })

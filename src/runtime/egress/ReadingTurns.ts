@@ -1,15 +1,16 @@
 /**
- * Large answers, and those in very many pieces, are read in turns, organisations in turn: many that come at once, however
+ * Large answers, and those in very many pieces, are read in turns, accounts in turn: many that come at once, however
  * they are cut, never hold the main loop longer than a turn, and a small answer never waits.
  */
-import { FairQueue } from "../../domain/FairQueue.js"
+import { FairQueue } from "../../domain/share/FairQueue.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 
 /** Pieces and bytes of one answer that are read in a turn: they take about half a millisecond. */
 const piecesPerTurn = 1024
 const bytesPerTurn = 256 * 1024
 
-/** Answers that wait for their turn, by organisation. There is one main loop, hence one queue. */
-const waiting = new FairQueue<string, () => void>()
+/** Answers that wait for their turn. There is one main loop, hence one queue. */
+const waiting = new FairQueue<() => void>()
 let isScheduled = false
 
 const schedule = (): void => {
@@ -28,7 +29,7 @@ export interface ReadingFlow {
   readonly resume: () => void
 }
 
-/** The turns of one answer. `owner`: the organisation that asked for it. */
+/** The turns of one answer. `owner`: who asked for it. */
 export class ReadingTurns {
   private pieces = 0
   private bytes = 0
@@ -36,7 +37,7 @@ export class ReadingTurns {
   isWaiting = false
 
   constructor(
-    private readonly owner: string,
+    private readonly owner: ShareOwner,
     private readonly flow: ReadingFlow
   ) {}
 

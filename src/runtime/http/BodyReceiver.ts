@@ -10,10 +10,11 @@ import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import { incomingBody } from "../../domain/Limits.js"
 import type { RawReply, RecognisedCaller } from "../../http/Wire.js"
 import type { OpenReply } from "./OpenReplies.js"
+import { ownerOfAddress, type ShareOwner } from "../../domain/share/ShareOwner.js"
 
 /** The holder of a body, by the request's head; or the reply to a request that is refused. */
 export type Recognised =
-  | { readonly _tag: "Known"; readonly holder: string; readonly recognised?: RecognisedCaller }
+  | { readonly _tag: "Known"; readonly holder: ShareOwner; readonly recognised?: RecognisedCaller }
   | RefusedBody
 
 /** Why a body is refused. */
@@ -53,7 +54,7 @@ export class BodyReceiver {
   constructor(private readonly ledger: HeldBytes["Type"]) {}
 
   /** The holding of a request's body, released when its reply has ended and no work for it runs. */
-  hold(owner: string, reply: OpenReply): Holding {
+  hold(owner: ShareOwner, reply: OpenReply): Holding {
     const holding = this.ledger.open(owner, "bodies")
     reply.onRelease(holding.release)
     return holding
@@ -74,7 +75,7 @@ export class BodyReceiver {
     if (length !== undefined && length > options.limit)
       return done(failed(new PayloadTooLarge({ limitBytes: options.limit })))
     const reader = new Reader(request, length, options, {
-      arriving: () => this.ledger.open(options.from, "arriving"),
+      arriving: () => this.ledger.open(ownerOfAddress(options.from), "arriving"),
       held: (owner) => this.hold(owner, reply),
       finish: (outcome) => {
         this.open.delete(reader)
@@ -100,7 +101,7 @@ export class BodyReceiver {
 interface Ways {
   /** For the bytes that come before the key is checked. */
   readonly arriving: () => Holding
-  readonly held: (owner: string) => Holding
+  readonly held: (owner: ShareOwner) => Holding
   readonly finish: (outcome: Uint8Array | RefusedBody) => void
   readonly leave: () => void
 }
@@ -186,7 +187,7 @@ class Reader {
   private complete(): void {
     if (this.ended) return
     if (this.share === undefined && this.size > incomingBody.countedBytes) {
-      const refused = takeForBody(this.ways.held(this.options.from), this.size)
+      const refused = takeForBody(this.ways.held(ownerOfAddress(this.options.from)), this.size)
       if (refused !== undefined) return this.fail(refused)
     }
     this.end(this.bytes.whole())

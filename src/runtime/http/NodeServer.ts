@@ -38,6 +38,7 @@ import { OpenReplies, type OpenReply } from "./OpenReplies.js"
 import { RequestGate } from "./RequestGate.js"
 import { UnreadReplies } from "./UnreadReplies.js"
 import { declaredLength, hasBody, type Recognised, BodyReceiver, takeForBody } from "./BodyReceiver.js"
+import { ownerOfAddress } from "../../domain/share/ShareOwner.js"
 
 export interface Handlers {
   /** `POST …/execute`, `POST …/run`, and `POST /{flow_name}`. */
@@ -179,7 +180,7 @@ export const serve = (
       const head = headOf(request)
       if ((declaredLength(request) ?? 0) > limit)
         return turnAway(served, handlers.refused(new PayloadTooLarge({ limitBytes: limit }), head, false))
-      const holding = receiving.hold(handlers.addressOf(head), open)
+      const holding = receiving.hold(ownerOfAddress(handlers.addressOf(head)), open)
       const take = (bytes: number) => takeForBody(holding, bytes)
       const arrival = hasBody(request) ? new IncomingBody(request, { limit, stall, take, asked: proceed }) : undefined
       if (arrival === undefined) request.resume()

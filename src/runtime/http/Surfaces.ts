@@ -34,6 +34,8 @@ import { isMeantForTenants, isSentByTenants, isTenantPath, tenantRules } from ".
 import { type IncomingRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import type { Handlers } from "./NodeServer.js"
 import type { Recognised } from "./BodyReceiver.js"
+import { ownerOfAccount } from "../../domain/share/ShareOwner.js"
+import { ShareOwners } from "../../actors/ports/organisation/ShareOwners.js"
 
 interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "recognise" | "addressOf"> {
   /** The reply to all other requests. */
@@ -74,6 +76,7 @@ export const layer = Layer.effect(
       [...surfaceA, ...surfaceC],
       [...surfaceAStart, ...surfaceCStart]
     )
+    const shareOwners = yield* ShareOwners
     const rpc = yield* makeRpc({ ...pipeline, execute, proxy })
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
@@ -121,14 +124,17 @@ export const layer = Layer.effect(
     const recognise = (request: RequestHead): Effect.Effect<Recognised> => {
       const link = organisationOfLink(pathOf(request.target))
       if (link !== undefined)
-        return Effect.map(link, (holder) =>
-          holder === undefined
-            ? { _tag: "Failed", failure: new PayloadTooLarge({ limitBytes: incomingBody.unrecognisedBytes }) }
-            : { _tag: "Known", holder }
+        return Effect.flatMap(link, (organisation): Effect.Effect<Recognised> =>
+          organisation === undefined
+            ? Effect.succeed({
+                _tag: "Failed",
+                failure: new PayloadTooLarge({ limitBytes: incomingBody.unrecognisedBytes })
+              })
+            : Effect.map(shareOwners.of(organisation), (holder) => ({ _tag: "Known", holder }))
         )
       return Effect.map(surfaceOf(request).recognise(request), (found) =>
         "caller" in found
-          ? { _tag: "Known", holder: found.caller.organisationId, recognised: found }
+          ? { _tag: "Known", holder: ownerOfAccount(found.caller), recognised: found }
           : { _tag: "Refused", reply: found }
       )
     }

@@ -1,5 +1,5 @@
 /**
- * The port `HeldBytes`: counts bytes by kind and by owner, and lets owners that wait for room take turns. Callbacks
+ * The port `HeldBytes`: counts bytes by kind and by account, and lets accounts that wait for room take turns. Callbacks
  * instead of effects, for speed: every answer of a provider passes here.
  */
 import { Layer } from "effect"
@@ -10,7 +10,8 @@ import {
   type Holding,
   type LedgerReadings
 } from "../../actors/ports/HeldBytes.js"
-import { FairQueue, type ChooseWaiter } from "../../domain/FairQueue.js"
+import { FairQueue, type ChooseWaiter } from "../../domain/share/FairQueue.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import { memoryLimit } from "../process/MemoryLimit.js"
 
 const MiB = 1024 * 1024
@@ -21,10 +22,10 @@ const patienceMillis = 5_000
 /** A quarter of the memory of the machine or the container, in bytes; at least 64 MiB. */
 export const defaultLedgerBytes = (): number => Math.max(64 * MiB, Math.floor(memoryLimit() / 4))
 
-/** Bytes of a kind, and of one owner within that kind. */
+/** Bytes of a kind, and of one account within that kind. */
 interface Share {
   readonly bytes: number
-  readonly ofOwner: number
+  readonly ofAccount: number
 }
 
 /**
@@ -32,11 +33,11 @@ interface Share {
  * small share delays the replays of many large runs, and bounds what they hold at once.
  */
 const sharesOf = (capacity: number, bodyBytes: number): Readonly<Record<HeldKind, Share>> => ({
-  arriving: { bytes: Math.floor(bodyBytes / 4), ofOwner: Math.floor(bodyBytes / 16) },
-  bodies: { bytes: bodyBytes, ofOwner: Math.floor(bodyBytes / 4) },
-  answers: { bytes: capacity, ofOwner: capacity },
-  results: { bytes: capacity, ofOwner: capacity },
-  journals: { bytes: Math.min(capacity, 64 * MiB), ofOwner: Math.min(capacity, 16 * MiB) }
+  arriving: { bytes: Math.floor(bodyBytes / 4), ofAccount: Math.floor(bodyBytes / 16) },
+  bodies: { bytes: bodyBytes, ofAccount: Math.floor(bodyBytes / 4) },
+  answers: { bytes: capacity, ofAccount: capacity },
+  results: { bytes: capacity, ofAccount: capacity },
+  journals: { bytes: Math.min(capacity, 64 * MiB), ofAccount: Math.min(capacity, 16 * MiB) }
 })
 
 /** A quarter of the ledger, between 16 and 256 MiB. */
@@ -50,8 +51,8 @@ interface Waiter {
   timer: NodeJS.Timeout | undefined
 }
 
-/** What one owner holds, by kind. */
-class Owner {
+/** What one account holds, by kind. */
+class Account {
   held = 0
   readonly byKind: Record<HeldKind, number> = { arriving: 0, bodies: 0, answers: 0, results: 0, journals: 0 }
 
@@ -64,7 +65,7 @@ class OpenHolding implements Holding {
 
   constructor(
     private readonly ledger: ByteLedger,
-    readonly name: string,
+    readonly owner: ShareOwner,
     readonly kind: HeldKind
   ) {}
 
@@ -102,8 +103,8 @@ export interface LedgerOptions {
 export class ByteLedger {
   private readonly capacity: number
   private readonly shares: Readonly<Record<HeldKind, Share>>
-  private readonly owners = new Map<string, Owner>()
-  private readonly waiting = new FairQueue<Owner, Waiter>()
+  private readonly accounts = new Map<string, Account>()
+  private readonly waiting = new FairQueue<Waiter>()
   private held = 0
   private readonly byKind: Record<HeldKind, number> = { arriving: 0, bodies: 0, answers: 0, results: 0, journals: 0 }
   private refused = 0
@@ -115,7 +116,7 @@ export class ByteLedger {
     this.shares = sharesOf(options.bytes, options.bodyBytes ?? defaultBodyBytes(options.bytes))
   }
 
-  readonly open = (owner: string, kind: HeldKind): Holding => new OpenHolding(this, owner, kind)
+  readonly open = (owner: ShareOwner, kind: HeldKind): Holding => new OpenHolding(this, owner, kind)
 
   readonly readings = (): LedgerReadings => ({
     capacity: this.capacity,
@@ -124,18 +125,18 @@ export class ByteLedger {
     refused: this.refused
   })
 
-  /** Takes the bytes if there is room and no owner waits for that room. */
+  /** Takes the bytes if there is room and no account waits for that room. */
   tryTake(holding: OpenHolding, bytes: number): boolean {
-    const owner = this.ownerOf(holding.name)
+    const account = this.accountOf(holding.owner)
     if (
-      this.waiting.of(owner).length === 0 &&
-      this.hasRoom(owner, holding.kind, bytes) &&
+      !this.waiting.isWaiting(account.name) &&
+      this.hasRoom(account, holding.kind, bytes) &&
       !this.waiting.canTake(this.pickWithinLimits)
     ) {
-      this.add(owner, holding, bytes)
+      this.add(account, holding, bytes)
       return true
     }
-    this.dropIdle(owner)
+    this.dropIdle(account)
     return false
   }
 
@@ -149,7 +150,7 @@ export class ByteLedger {
       done(new BytesRefused({ reason: "tooLarge", bytes }))
       return () => undefined
     }
-    const owner = this.ownerOf(holding.name)
+    const { owner } = holding
     const waiter: Waiter = { holding, bytes, done, timer: undefined }
     waiter.timer = setTimeout(() => {
       this.refused++
@@ -161,20 +162,19 @@ export class ByteLedger {
   }
 
   give(holding: OpenHolding, bytes: number): void {
-    const owner = this.ownerOf(holding.name)
+    const account = this.accountOf(holding.owner)
     holding.bytes -= bytes
     this.held -= bytes
     this.byKind[holding.kind] -= bytes
-    owner.held -= bytes
-    owner.byKind[holding.kind] -= bytes
-    this.dropIdle(owner)
+    account.held -= bytes
+    account.byKind[holding.kind] -= bytes
+    this.dropIdle(account)
     this.serve()
   }
 
   /** Ends the waits of a released holding: what it would still get is never given back. */
   endWaits(holding: OpenHolding): void {
-    const owner = this.owners.get(holding.name)
-    if (owner === undefined) return
+    const { owner } = holding
     for (const waiter of this.waiting.of(owner).filter((one) => one.holding === holding)) {
       this.leave(owner, waiter)
       waiter.done(undefined)
@@ -183,62 +183,64 @@ export class ByteLedger {
 
   // --- Private ---
 
-  private ownerOf(name: string): Owner {
-    const known = this.owners.get(name)
+  private accountOf({ account }: ShareOwner): Account {
+    const known = this.accounts.get(account)
     if (known !== undefined) return known
-    const owner = new Owner(name)
-    this.owners.set(name, owner)
-    return owner
+    const opened = new Account(account)
+    this.accounts.set(account, opened)
+    return opened
   }
 
-  /** Forgets an owner that neither holds nor awaits anything: owners are as many as clients choose. */
-  private dropIdle(owner: Owner): void {
-    if (owner.held === 0 && this.waiting.of(owner).length === 0) this.owners.delete(owner.name)
+  /** Forgets an account that neither holds nor awaits anything: there are as many as clients choose. */
+  private dropIdle({ held, name }: Account): void {
+    if (held === 0 && !this.waiting.isWaiting(name)) this.accounts.delete(name)
   }
 
-  /** The most bytes that one owner can ever hold of this kind. */
+  /** The most bytes that one account can ever hold of this kind. */
   private mostOf(kind: HeldKind): number {
-    return Math.min(this.shares[kind].ofOwner, this.ownerLimit(false))
+    return Math.min(this.shares[kind].ofAccount, this.accountLimit(false))
   }
 
-  /** Half of the ledger while other owners wait; otherwise three quarters, so that the next one finds room at once. */
-  private ownerLimit(othersWait: boolean): number {
+  /** Half of the ledger while others wait; otherwise three quarters, so that the next one finds room at once. */
+  private accountLimit(othersWait: boolean): number {
     return Math.floor(this.capacity * (othersWait ? 1 / 2 : 3 / 4))
   }
 
-  /** Whether the owner's own limits allow the bytes. */
-  private isWithinLimits(owner: Owner, kind: HeldKind, bytes: number): boolean {
-    const othersWait = this.waiting.owners > (this.waiting.of(owner).length > 0 ? 1 : 0)
-    return owner.held + bytes <= this.ownerLimit(othersWait) && owner.byKind[kind] + bytes <= this.shares[kind].ofOwner
+  /** Whether the account's own limits allow the bytes. */
+  private isWithinLimits({ byKind, held, name }: Account, kind: HeldKind, bytes: number): boolean {
+    const othersWait = this.waiting.accounts > (this.waiting.isWaiting(name) ? 1 : 0)
+    return held + bytes <= this.accountLimit(othersWait) && byKind[kind] + bytes <= this.shares[kind].ofAccount
   }
 
-  private hasRoom(owner: Owner, kind: HeldKind, bytes: number): boolean {
+  private hasRoom(account: Account, kind: HeldKind, bytes: number): boolean {
     return (
       this.held + bytes <= this.capacity &&
       this.byKind[kind] + bytes <= this.shares[kind].bytes &&
-      this.isWithinLimits(owner, kind, bytes)
+      this.isWithinLimits(account, kind, bytes)
     )
   }
 
-  /** Picks the oldest of an owner that only lacks room: what becomes free is for it. */
-  private readonly pickWithinLimits: ChooseWaiter<Owner, Waiter> = (owner, [next]) =>
-    next !== undefined && this.isWithinLimits(owner, next.holding.kind, next.bytes) ? 0 : -1
+  /** Picks the oldest of an organisation that only lacks room: what becomes free is for it. */
+  private readonly pickWithinLimits: ChooseWaiter<Waiter> = (_, [next]) =>
+    next !== undefined && this.isWithinLimits(this.accountOf(next.holding.owner), next.holding.kind, next.bytes)
+      ? 0
+      : -1
 
-  private readonly pickWithRoom: ChooseWaiter<Owner, Waiter> = (owner, [next]) =>
-    next !== undefined && this.hasRoom(owner, next.holding.kind, next.bytes) ? 0 : -1
+  private readonly pickWithRoom: ChooseWaiter<Waiter> = (_, [next]) =>
+    next !== undefined && this.hasRoom(this.accountOf(next.holding.owner), next.holding.kind, next.bytes) ? 0 : -1
 
-  private add(owner: Owner, holding: OpenHolding, bytes: number): void {
+  private add(account: Account, holding: OpenHolding, bytes: number): void {
     holding.bytes += bytes
     this.held += bytes
     this.byKind[holding.kind] += bytes
-    owner.held += bytes
-    owner.byKind[holding.kind] += bytes
+    account.held += bytes
+    account.byKind[holding.kind] += bytes
   }
 
-  private leave(owner: Owner, waiter: Waiter): void {
+  private leave(owner: ShareOwner, waiter: Waiter): void {
     clearTimeout(waiter.timer)
     if (!this.waiting.remove(owner, waiter)) return
-    this.dropIdle(owner)
+    this.dropIdle(this.accountOf(owner))
     this.serve()
   }
 
@@ -248,7 +250,7 @@ export class ByteLedger {
     const pick = this.pickWithRoom
     for (let next = this.waiting.take(pick); next !== undefined; next = this.waiting.take(pick)) {
       clearTimeout(next.timer)
-      this.add(this.ownerOf(next.holding.name), next.holding, next.bytes)
+      this.add(this.accountOf(next.holding.owner), next.holding, next.bytes)
       next.done(undefined)
     }
   }

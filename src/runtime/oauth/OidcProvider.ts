@@ -21,6 +21,7 @@ import { Origin } from "../../actors/ports/Origin.js"
 import { OrganisationId } from "../../domain/Ids.js"
 import type * as OpenidClient from "./OpenidClient.js"
 import type { OidcSettings } from "../configuration/OidcSettings.js"
+import { ownerOfOrganisation } from "../../domain/share/ShareOwner.js"
 
 /** The largest answer of the provider, in bytes. */
 const answerBytes = 1024 * 1024
@@ -29,7 +30,7 @@ const timeout = Duration.seconds(10)
 const discoveryLifetime = Duration.hours(1)
 const scope = "openid email profile"
 /** Sign-ins belong to no organisation: their connections are counted as those of this one. */
-const noOrganisation = OrganisationId.make("org_00000000000000000000000000")
+const owner = ownerOfOrganisation({ id: OrganisationId.make("org_00000000000000000000000000"), parentId: null })
 
 const longestName = 200
 const longestEmail = 254
@@ -88,7 +89,7 @@ const make = Effect.fnUntraced(function* ({ clientId, clientSecret, issuer, join
   const send = (url: string, init: { method?: string; headers?: unknown; body?: unknown }): Promise<Response> => {
     const body = init.body === null || init.body === undefined ? null : String(init.body)
     const sent = egress.send({
-      organisationId: noOrganisation,
+      owner,
       method: init.method ?? "GET",
       url,
       headers: [...new Headers(init.headers as Record<string, string>)],
@@ -106,7 +107,7 @@ const make = Effect.fnUntraced(function* ({ clientId, clientSecret, issuer, join
           headers: headers.map(([name, value]): [string, string] => [name, value])
         })
     )
-    return run(Effect.either(holdAnswers(ledger, noOrganisation, answered))).then((result) => {
+    return run(Effect.either(holdAnswers(ledger, owner, answered))).then((result) => {
       if (result._tag === "Left") throw new NoAnswer(result.left._tag)
       return result.right
     })

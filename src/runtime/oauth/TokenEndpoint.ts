@@ -4,7 +4,7 @@
  */
 import { Duration, Effect, Layer, Redacted } from "effect"
 import { Egress, type EgressFailure, type EgressResponse } from "../../actors/ports/Egress.js"
-import { holdAnswers, HeldBytes } from "../../actors/ports/HeldBytes.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../../actors/ports/HeldBytes.js"
 import {
   type OAuthGrant,
   type TokenClient,
@@ -18,6 +18,7 @@ import { valueAt } from "../../domain/expression/Path.js"
 import { answerJson, answerText } from "../../domain/connector/request/ProviderAnswer.js"
 import { isList, isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/access/Redaction.js"
+import { ShareOwners } from "../../actors/ports/organisation/ShareOwners.js"
 
 /** The largest response, in bytes. */
 const answerBytes = 256 * 1024
@@ -32,6 +33,7 @@ type Pairs = ReadonlyArray<readonly [name: string, value: string]>
 export const make = Effect.gen(function* () {
   const egress = yield* Egress
   const ledger = yield* HeldBytes
+  const shareOwners = yield* ShareOwners
 
   const post = (
     { client, organisationId, url }: Pick<TokenRequest, "client" | "organisationId" | "url">,
@@ -39,9 +41,9 @@ export const make = Effect.gen(function* () {
     write: Written = asForm
   ) => {
     const { body, type } = write([...pairs, ...clientPairs(client)])
-    return egress
-      .send({
-        organisationId,
+    return Effect.flatMap(shareOwners.of(organisationId), (owner) =>
+      egress.send({
+        owner,
         method: "POST",
         url,
         headers: [["content-type", type], ["accept", "application/json"], ...clientHeaders(client)],
@@ -51,7 +53,7 @@ export const make = Effect.gen(function* () {
         // A redirect would send the client's secret to its target.
         redirects: 0
       })
-      .pipe(Effect.mapError(unreachable))
+    ).pipe(Effect.mapError(unreachable))
   }
 
   const request = Effect.fn("TokenEndpoint.request")(function* (asked: TokenRequest) {
@@ -79,9 +81,14 @@ export const make = Effect.gen(function* () {
       )
   })
 
+  const held = <A, E>(
+    { organisationId }: Pick<TokenRequest, "organisationId">,
+    body: Effect.Effect<A, E, AnswerHolding>
+  ) => Effect.flatMap(shareOwners.of(organisationId), (owner) => holdAnswers(ledger, owner, body))
+
   return TokenEndpoint.of({
-    request: (asked) => holdAnswers(ledger, asked.organisationId, request(asked)),
-    revoke: (asked) => holdAnswers(ledger, asked.organisationId, revoke(asked))
+    request: (asked) => held(asked, request(asked)),
+    revoke: (asked) => held(asked, revoke(asked))
   })
 })
 

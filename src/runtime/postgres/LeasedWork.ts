@@ -142,30 +142,42 @@ export const changeSql = ({ key, table }: WorkKind, set: string, guard = "true")
 export const settleSql = (kind: WorkKind, set: string, guard?: string): string =>
   changeSql(kind, `${set}, ${noLease(kind)}`, guard)
 
+/** The account of the organisation that the expression `org` names. */
+export const accountSql = (org: string): string =>
+  `COALESCE((SELECT o.parent_id FROM organisations o WHERE o.id = ${org}), ${org})`
+
+/** The organisations of the accounts that a parameter names. */
+const organisationsOf = (accounts: `$${number}`): string =>
+  `(${accounts}::text[] || ARRAY(SELECT o.id FROM organisations o WHERE o.parent_id = ANY(${accounts}::text[])))`
+
 /**
- * The CTEs `due` and `placed`: the work that may get a place, at most that of one node, organisations in turn, the longest
+ * The CTEs `due` and `placed`: the work that may get a place, at most that of one node, accounts and their organisations in turn, the longest
  * due first. `columns`: further ones to select. The first parameters are `roomValues`.
  */
 export const findCtes = (kind: PlacedKind, columns = ""): string => {
   const { bounds, dueAt, partner } = kind
   return `due AS MATERIALIZED (
     SELECT ${idSql(kind)} AS id ${columns}, w.org, ${partner} AS partner, ${dueAt} AS due_at FROM ${fromToFind(kind)}
-    WHERE ${isLookedFor(kind)} AND NOT w.org = ANY($1::text[]) AND NOT ${partner} = ANY($2::text[])
-      AND (${partner} = ANY($5::text[]) OR NOT ($3::boolean OR w.org = ANY($4::text[])))
+    WHERE ${isLookedFor(kind)} AND NOT w.org = ANY(${organisationsOf("$1")}) AND NOT ${partner} = ANY($2::text[])
+      AND (${partner} = ANY($5::text[]) OR NOT ($3::boolean OR w.org = ANY(${organisationsOf("$4")})))
     ORDER BY ${dueAt} LIMIT ${mostConsidered}
   ), placed AS (
     SELECT r.* FROM (
-      SELECT n.*, row_number() OVER (PARTITION BY n.org ORDER BY n.due_at, n.partner) AS place FROM (
-        SELECT due.*, row_number() OVER (PARTITION BY due.partner ORDER BY due.due_at) AS nth FROM due
-      ) n WHERE n.nth <= ${bounds.perPartner}
-    ) r WHERE r.place <= ${bounds.perOrganisation}
+      SELECT m.*, row_number() OVER (PARTITION BY m.account ORDER BY m.turn, m.due_at, m.partner) AS place FROM (
+        SELECT n.*, ${accountSql("n.org")} AS account,
+          row_number() OVER (PARTITION BY n.org ORDER BY n.due_at, n.partner) AS turn
+        FROM (
+          SELECT due.*, row_number() OVER (PARTITION BY due.partner ORDER BY due.due_at) AS nth FROM due
+        ) n WHERE n.nth <= ${bounds.perPartner}
+      ) m
+    ) r WHERE r.place <= ${bounds.perAccount}
     ORDER BY r.place, r.due_at LIMIT ${bounds.perNode}
   )`
 }
 
 /** The room of places as the first parameters, so that no work is found that would get no place. See `Places`. */
 export const roomValues = (room: Room): ReadonlyArray<unknown> => [
-  room.fullOrganisations,
+  room.fullAccounts,
   room.closedPartners,
   room.isReserved,
   room.reservedFor,
@@ -224,7 +236,7 @@ export const makeFind = (
 ): FindWork => {
   if ((hasShards === true) !== (ownedShards !== undefined)) throw new Error(`${kind.table}: are there shards or not?`)
   const sought = hasShards === undefined ? kind : ofShards({ ...kind, hasShards }, "$6")
-  const findSql = `WITH ${findCtes(sought)} SELECT id, org AS "organisationId", partner FROM placed ORDER BY place, due_at`
+  const findSql = `WITH ${findCtes(sought)} SELECT id, org AS "organisationId", account AS "accountId", partner FROM placed ORDER BY place, due_at`
   // Not decoded, since one row that cannot be read would keep the others from being done.
   return (room) =>
     rowsOf(

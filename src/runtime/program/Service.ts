@@ -112,6 +112,7 @@ import * as ProviderSignIns from "../postgres/access/ProviderSignIns.js"
 import * as SignIns from "../postgres/access/SignIns.js"
 import * as KeyValues from "../postgres/run/KeyValues.js"
 import * as Maintenance from "../postgres/database/Maintenance.js"
+import * as ShareOwners from "../postgres/organisation/ShareOwners.js"
 import * as OrganisationReads from "../postgres/organisation/OrganisationReads.js"
 import * as Nonces from "../postgres/organisation/Nonces.js"
 import * as ProviderWindows from "../postgres/connection/ProviderWindows.js"
@@ -140,7 +141,7 @@ import { useCases } from "./UseCases.js"
 
 const journalCapacity = 20_000
 
-// --- Ports that depend on nothing but configuration ---
+// --- Ports that depend on configuration, and on who owns shares ---
 
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
@@ -160,7 +161,7 @@ const pure = Layer.unwrapEffect(
       Layer.succeed(PlatformConfiguration, platformValues),
       Places.layer,
       Wakeups.layer
-    )
+    ).pipe(Layer.provideMerge(ShareOwners.layer))
   })
 )
 

@@ -4,6 +4,8 @@
  * and moves queued turns away from busy runners.
  */
 import type { Buffer } from "node:buffer"
+import { FairQueue } from "../../domain/share/FairQueue.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import type { JailReport } from "../../actors/ports/run/Sandbox.js"
 import type { Jail } from "../jail/Jail.js"
 import type { ListenerOptions } from "../jail/JailedProcess.js"
@@ -36,15 +38,15 @@ export interface FleetOptions extends ListenerOptions, PoolLog {
 export interface Fleet {
   readonly jail: JailReport
   /**
-   * Calls `onRunner` with the runner for a program's key, at once or when one has started. Returns a function that
+   * Calls `onRunner` with the runner for a guest of the owner, at once or when one has started. Returns a function that
    * cancels.
    */
-  readonly pickRunner: (key: string, onRunner: (runner: RunnerProcess) => void) => () => void
+  readonly pickRunner: (owner: ShareOwner, onRunner: (runner: RunnerProcess) => void) => () => void
   /**
-   * Calls `onRunner` with an exclusive runner, once fewer than the allowed number exist. The caller must kill it.
-   * Returns a function that cancels.
+   * Calls `onRunner` with an exclusive runner, once fewer than the allowed number exist; owners that wait take turns. The
+   * caller must kill it. Returns a function that cancels.
    */
-  readonly pickExclusive: (onRunner: (runner: RunnerProcess) => void) => () => void
+  readonly pickExclusive: (owner: ShareOwner, onRunner: (runner: RunnerProcess) => void) => () => void
   /** The process ids of the runners in slots and of the spare, for tests and monitoring. */
   readonly pids: () => ReadonlyArray<number>
   readonly stop: () => void
@@ -55,7 +57,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
   new Promise((resolve, reject) => {
     const slots: Array<RunnerProcess | undefined> = Array.from({ length: options.runners })
     const starting = new Set<RunnerProcess>()
-    const waiting = new Set<{ readonly key: string; readonly onRunner: (runner: RunnerProcess) => void }>()
+    const waiting = new Set<{ readonly owner: ShareOwner; readonly onRunner: (runner: RunnerProcess) => void }>()
     let spare: RunnerProcess | undefined
     let isStopped = false
     let pause = restartMillis.first
@@ -97,7 +99,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 
     const serveWaiting = (): void => {
       for (const waiter of waiting) {
-        const runner = choice.choose(waiter.key)
+        const runner = choice.choose(waiter.owner)
         if (runner === undefined) return
         waiting.delete(waiter)
         waiter.onRunner(runner)
@@ -178,7 +180,7 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
     // --- Exclusive runners ---
 
     const exclusive = new Set<RunnerProcess>()
-    const waitingExclusive = new Set<(runner: RunnerProcess) => void>()
+    const waitingExclusive = new FairQueue<(runner: RunnerProcess) => void>()
     let startingExclusive = 0
 
     const serveWaitingExclusive = (jail: Jail): void => {
@@ -192,11 +194,9 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
         jail,
         (ready) => {
           startingExclusive--
-          for (const onRunner of waitingExclusive) {
-            waitingExclusive.delete(onRunner)
-            return onRunner(ready)
-          }
-          ready.kill()
+          const onRunner = waitingExclusive.take()
+          if (onRunner === undefined) ready.kill()
+          else onRunner(ready)
         },
         (why) => {
           startingExclusive--
@@ -252,20 +252,20 @@ export const startFleet = (options: FleetOptions): Promise<Fleet> =>
 
     const makeFleet = (jail: Jail): Fleet => ({
       jail: jail.report,
-      pickRunner: (key, onRunner) => {
-        const runner = choice.choose(key)
+      pickRunner: (owner, onRunner) => {
+        const runner = choice.choose(owner)
         if (runner !== undefined) {
           onRunner(runner)
           return () => undefined
         }
-        const waiter = { key, onRunner }
+        const waiter = { owner, onRunner }
         waiting.add(waiter)
         return () => waiting.delete(waiter)
       },
-      pickExclusive: (onRunner) => {
-        waitingExclusive.add(onRunner)
+      pickExclusive: (owner, onRunner) => {
+        waitingExclusive.add(owner, onRunner)
         serveWaitingExclusive(jail)
-        return () => waitingExclusive.delete(onRunner)
+        return () => void waitingExclusive.remove(owner, onRunner)
       },
       pids: () => [...slots, spare].flatMap((runner) => (runner?.pid === undefined ? [] : [runner.pid])),
       stop: () => {

@@ -19,9 +19,9 @@ import {
   SessionLost,
   TooManyValues
 } from "../../actors/ports/run/Sandbox.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import { type Engines, enginesOf, startEngines } from "./Engines.js"
 import type { Fleet } from "./Fleet.js"
-import { tenantOf } from "./RunnerChoice.js"
 import { defaultGuestMemory, GuestMemory, type GuestHolder } from "./GuestMemory.js"
 import type { JailMode } from "../jail/Jail.js"
 import { jails } from "../jail/Jail.js"
@@ -132,7 +132,7 @@ const makeSandbox = ({ current, earlier, names }: Engines, memory: GuestMemory):
 
   const start: Sandbox["Type"]["start"] = (program, limits, events, done) => {
     sessions = (sessions + 1) >>> 0
-    const session = new Session(sessions, limits, tenantOf(program.key), memory, program.alone === true)
+    const session = new Session(sessions, limits, program.owner, memory, program.alone === true)
     const startOn = (fleet: Fleet): void => session.start(fleet, program, events, done)
     if (program.engine === undefined || program.engine === engine) startOn(current)
     else earlier(program.engine).then(startOn, () => session.refuse(done))
@@ -177,7 +177,7 @@ class Session implements GuestSession, GuestHolder {
   constructor(
     readonly id: number,
     private readonly limits: GuestLimits,
-    readonly tenant: string,
+    readonly owner: ShareOwner,
     private readonly memory: GuestMemory,
     /** The runner is exclusive to this guest and is killed at its end. */
     private readonly alone: boolean
@@ -189,11 +189,9 @@ class Session implements GuestSession, GuestHolder {
     const onRunner = (runner: RunnerProcess): void => {
       this.runner = runner
       const [texts, rest] = takeFrame(events)
-      runner.start(this.id, { ...program, tenant: this.tenant }, this.limits, texts, (reply) =>
-        this.settle(reply, rest, undefined, done)
-      )
+      runner.start(this.id, program, this.limits, texts, (reply) => this.settle(reply, rest, undefined, done))
     }
-    this.stopWaiting = this.alone ? fleet.pickExclusive(onRunner) : fleet.pickRunner(program.key, onRunner)
+    this.stopWaiting = this.alone ? fleet.pickExclusive(this.owner, onRunner) : fleet.pickRunner(this.owner, onRunner)
   }
 
   /** There is no runner for the guest. */
@@ -231,7 +229,7 @@ class Session implements GuestSession, GuestHolder {
     if (!this.runner.isAlive()) return done(this.lost("runnerDied"))
     this.memory.release(this)
     const [texts, rest] = takeFrame(events)
-    this.runner.feed(this.id, this.tenant, this.limits, texts, (reply) => this.settle(reply, rest, before, done))
+    this.runner.feed(this.id, this.owner, this.limits, texts, (reply) => this.settle(reply, rest, before, done))
   }
 
   /** Takes the reply to a frame; feeds the events that did not fit it, unless the workflow has ended. */

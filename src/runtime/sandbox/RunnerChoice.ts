@@ -1,9 +1,10 @@
 /**
- * Chooses the runner for a guest: that of its tenant, whose memory holds the program, unless another tenant keeps it
- * busy or another runner is much less loaded. A tenant that keeps runners busy itself never gets the spare one, and
- * leaves a processor to the others while they start guests.
+ * Chooses the runner for a guest: that of its organisation, whose memory holds the program, unless another tenant keeps it
+ * busy or another runner is much less loaded. A tenant is an account: one that keeps runners busy itself never gets the
+ * spare one, and leaves a processor to the others while they start guests.
  */
 import { availableParallelism } from "node:os"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import type { RunnerProcess } from "./RunnerProcess.js"
 
 /** A runner with fewer pending turns than this is not busy. */
@@ -12,8 +13,8 @@ const busyFrom = 4
 const activeMillis = 1_000
 
 export interface RunnerChoice {
-  /** The runner for a program, by its key; `undefined` while no runner is alive. */
-  readonly choose: (key: string) => RunnerProcess | undefined
+  /** The runner for a guest of the owner; `undefined` while no runner is alive. */
+  readonly choose: (owner: ShareOwner) => RunnerProcess | undefined
   /** Whether another runner than this one is not busy and would soon run a turn of this tenant. */
   readonly canMove: (tenant: string, from: RunnerProcess) => boolean
 }
@@ -76,13 +77,12 @@ export const makeRunnerChoice = (
   }
 
   return {
-    choose: (key) => {
-      const tenant = tenantOf(key)
+    choose: ({ account: tenant, organisation }) => {
       const now = performance.now()
       active.add(tenant, now)
       const bound = boundRunner(tenant, now)
       if (bound !== undefined) return bound
-      const preferred = slots[hash(tenant) % slots.length]
+      const preferred = slots[hash(organisation) % slots.length]
       const isAlive = preferred?.isAlive() === true
       const isFree = isAlive && isFreeFor(preferred, tenant)
       const undisturbed = isFree && isUndisturbed(preferred, tenant) ? preferred : leastDisturbed(tenant)
@@ -99,12 +99,6 @@ export const makeRunnerChoice = (
     canMove: (tenant, from) =>
       withSpare(tenant, aliveRunners()).some((runner) => runner !== from && isFreeFor(runner, tenant))
   }
-}
-
-/** The tenant of a program's key: the text before its first separator. */
-export const tenantOf = (key: string): string => {
-  const end = key.search(/[:|/]/)
-  return end < 0 ? key : key.slice(0, end)
 }
 
 // --- Private ---

@@ -4,6 +4,7 @@
  */
 import type { Buffer } from "node:buffer"
 import type { GuestLimits } from "../../actors/ports/run/Sandbox.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 import { frame } from "../jail/Frames.js"
 import type { Jail } from "../jail/Jail.js"
 import { errorName, JailedProcess, type ListenerOptions } from "../jail/JailedProcess.js"
@@ -34,14 +35,14 @@ export interface RunnerProcess {
   readonly isAlive: () => boolean
   readonly start: (
     session: number,
-    program: { readonly key: string; readonly script: string; readonly tenant: string },
+    program: { readonly key: string; readonly script: string; readonly owner: ShareOwner },
     limits: GuestLimits,
     events: ReadonlyArray<EventText>,
     onAnswer: (answer: RunnerAnswer) => void
   ) => void
   readonly feed: (
     session: number,
-    tenant: string,
+    owner: ShareOwner,
     limits: GuestLimits,
     events: ReadonlyArray<EventText>,
     onAnswer: (answer: RunnerAnswer) => void
@@ -94,11 +95,16 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
 
   const addTurn = (
     session: number,
-    tenant: string,
+    owner: ShareOwner,
     limits: GuestLimits,
     onAnswer: (answer: RunnerAnswer) => void
   ): void => {
-    turns.add(session, { onAnswer, limitMillis: limits.cpuPerStepMillis, tenant, askedAt: performance.now() })
+    turns.add(session, {
+      onAnswer,
+      limitMillis: limits.cpuPerStepMillis,
+      tenant: owner.account,
+      askedAt: performance.now()
+    })
     jailed.watch()
     // A guest that yielded counts: it may compute long once it goes on.
     if (turns.size > 1) options.onQueued()
@@ -211,13 +217,13 @@ export const startRunner = (options: RunnerOptions): RunnerProcess => {
     isAlive: () => jailed.isAlive,
     start: (session, program, limits, events, onAnswer) => {
       const id = programs.idOf(program.key, program.script)
-      addTurn(session, program.tenant, limits, onAnswer)
+      addTurn(session, program.owner, limits, onAnswer)
       jailed.send(
         eventsFrame(RunnerRequest.start, [session, id, limits.memoryBytes, Math.ceil(limits.cpuPerStepMillis)], events)
       )
     },
-    feed: (session, tenant, limits, events, onAnswer) => {
-      addTurn(session, tenant, limits, onAnswer)
+    feed: (session, owner, limits, events, onAnswer) => {
+      addTurn(session, owner, limits, onAnswer)
       jailed.send(eventsFrame(RunnerRequest.feed, [session], events))
     },
     whenSent: (then) => jailed.whenSent(then),

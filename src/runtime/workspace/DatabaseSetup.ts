@@ -53,7 +53,7 @@ export const makeDatabaseSetup = (
       const exists = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [name])
       const login = [
         `${exists.rowCount === 0 ? "CREATE" : "ALTER"} ROLE ${name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT`,
-        `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${mostNodes * workspaceDb.connectionsPerOrganisation}`,
+        `NOREPLICATION NOBYPASSRLS CONNECTION LIMIT ${mostNodes * workspaceDb.connectionsPerAccount}`,
         `PASSWORD ${escapeLiteral(names.password(name))}`
       ].join(" ")
       const settings = Object.entries(sessionSettings(spaceId)).map(

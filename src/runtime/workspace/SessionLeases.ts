@@ -51,9 +51,9 @@ export const makeSessionLeases = (
   const lastUse = new Map<string, number>()
   const turns = makeTurns({
     connections: workspaceDb.connectionsPerNode,
-    connectionsPerOrganisation: workspaceDb.connectionsPerOrganisation,
+    connectionsPerAccount: workspaceDb.connectionsPerAccount,
     transactions: workspaceDb.transactionsPerNode,
-    transactionsPerOrganisation: workspaceDb.transactionsPerOrganisation,
+    transactionsPerAccount: workspaceDb.transactionsPerAccount,
     waitingPerOrganisation: workspaceDb.waitingPerOrganisation,
     waitMillis: workspaceDb.waitMillis
   })
@@ -83,21 +83,21 @@ export const makeSessionLeases = (
       catch: (error) => dbRefusalOf(error, server.failure())
     })
 
-  /** Returns a session, and then the organisation's turn. */
+  /** Returns a session, and then the turn. */
   const returnSession = ({ release, session, spaceId }: LeasedSession): Effect.Effect<void> =>
     Effect.promise(() => connections.giveBack(spaceId, session)).pipe(Effect.ensuring(Effect.sync(release)))
 
   /** First the turn, then the connection: who waits holds nothing. Interruptible only while it waits. */
   const takeSession = (
-    { organisationId, spaceId }: DbCaller,
+    { owner, spaceId }: DbCaller,
     kind: TurnKind,
     restore: <A, E>(effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
   ): Effect.Effect<LeasedSession, DbRefused> =>
-    restore(turns.acquire(organisationId, kind)).pipe(
+    restore(turns.acquire(owner, kind)).pipe(
       Effect.mapError(tooManyAtOnce),
       Effect.flatMap((releaseTurn) =>
         Effect.map(
-          Effect.onError(restore(shared.acquire(organisationId)), () => Effect.sync(releaseTurn)),
+          Effect.onError(restore(shared.acquire(owner)), () => Effect.sync(releaseTurn)),
           (releasePlace) => () => {
             releasePlace()
             releaseTurn()

@@ -1,5 +1,5 @@
 /**
- * The sessions of `svc.db` that an organisation uses at once, over all nodes together. On a node the turns decide who is
+ * The sessions of `svc.db` that an account uses at once, over all nodes together. On a node the turns decide who is
  * next; in a cluster the one whose turn it is also needs a place, and waits for it as for its turn.
  */
 import { Context, Effect, Layer } from "effect"
@@ -7,6 +7,7 @@ import { makePlaceLeases } from "../../actors/PlaceLeases.js"
 import type { DbRefused } from "../../actors/ports/run/WorkspaceDb.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import { workspaceDb } from "../../domain/Limits.js"
+import type { OrganisationOwner } from "../../domain/share/ShareOwner.js"
 import { tooManyAtOnce } from "./Refusals.js"
 import type { ReleaseTurn } from "./Turns.js"
 
@@ -14,7 +15,7 @@ export class SharedSessions extends Context.Tag("svc/workspace/SharedSessions")<
   SharedSessions,
   {
     /** Waits for a place, half a minute at most. */
-    readonly acquire: (organisation: OrganisationId) => Effect.Effect<ReleaseTurn, DbRefused>
+    readonly acquire: (owner: OrganisationOwner) => Effect.Effect<ReleaseTurn, DbRefused>
   }
 >() {}
 
@@ -25,35 +26,35 @@ export const layer = Layer.scoped(
   Effect.gen(function* () {
     const inUse = new Map<OrganisationId, number>()
     const places = yield* makePlaceLeases("db", () => inUse)
-    const most = workspaceDb.connectionsPerOrganisation
+    const most = workspaceDb.connectionsPerAccount
 
-    const add = (organisation: OrganisationId, by: number) => {
-      const now = (inUse.get(organisation) ?? 0) + by
-      if (now > 0) inUse.set(organisation, now)
-      else inUse.delete(organisation)
+    const add = (account: OrganisationId, by: number) => {
+      const now = (inUse.get(account) ?? 0) + by
+      if (now > 0) inUse.set(account, now)
+      else inUse.delete(account)
     }
-    const tryTake = (organisation: OrganisationId): ReleaseTurn | undefined => {
-      if (!places.hasRoom(organisation, most)) return undefined
-      add(organisation, 1)
+    const tryTake = (account: OrganisationId): ReleaseTurn | undefined => {
+      if (!places.hasRoom(account, most)) return undefined
+      add(account, 1)
       let isHeld = true
       return () => {
-        if (isHeld) add(organisation, -1)
+        if (isHeld) add(account, -1)
         isHeld = false
       }
     }
-    const wait = Effect.fnUntraced(function* (organisation: OrganisationId) {
+    const wait = Effect.fnUntraced(function* (account: OrganisationId) {
       for (;;) {
         // An owner that cannot be asked now is asked again.
-        yield* Effect.ignore(places.makeRoom(organisation, most))
-        const release = tryTake(organisation)
+        yield* Effect.ignore(places.makeRoom(account, most))
+        const release = tryTake(account)
         if (release !== undefined) return release
         yield* Effect.sleep(pause)
       }
     })
 
     return SharedSessions.of({
-      acquire: (organisation) =>
-        Effect.timeoutFail(wait(organisation), {
+      acquire: ({ account }) =>
+        Effect.timeoutFail(wait(account), {
           duration: workspaceDb.waitMillis,
           onTimeout: () => tooManyAtOnce("waited too long")
         })

@@ -1,17 +1,18 @@
 /**
- * Shares the connections of `svc.db`: one queue per organisation, served round-robin. Each organisation has its own
- * bounds, and the more connections it holds, the more must be free before it gets another.
+ * Shares the connections of `svc.db`: accounts are served round-robin, and so are the organisations of each. Each account
+ * has its own bounds, and the more connections it holds, the more must be free before it gets another.
  */
 import { Effect } from "effect"
-import { FairQueue, type ChooseWaiter } from "../../domain/FairQueue.js"
+import { FairQueue, type ChooseWaiter } from "../../domain/share/FairQueue.js"
+import type { ShareOwner } from "../../domain/share/ShareOwner.js"
 
 export interface TurnLimits {
   /** Connections in use at once. */
   readonly connections: number
-  readonly connectionsPerOrganisation: number
+  readonly connectionsPerAccount: number
   /** How many of them transactions may use; the others are reserved for single statements. */
   readonly transactions: number
-  readonly transactionsPerOrganisation: number
+  readonly transactionsPerAccount: number
   /** Of each kind. */
   readonly waitingPerOrganisation: number
   readonly waitMillis: number
@@ -25,12 +26,12 @@ export type NoTurn = "too many waiting" | "waited too long"
 export type ReleaseTurn = () => void
 
 interface Waiter {
-  readonly organisation: string
+  readonly owner: ShareOwner
   readonly kind: TurnKind
   readonly begin: (release: ReleaseTurn) => void
 }
 
-/** Connections in use, by the node or one organisation, and how many of them transactions use. */
+/** Connections in use, by the node or one account, and how many of them transactions use. */
 interface Used {
   connections: number
   transactions: number
@@ -40,28 +41,28 @@ interface Used {
 interface TurnsState {
   readonly limits: TurnLimits
   readonly node: Used
-  /** Organisations that hold connections. */
-  readonly organisations: Map<string, Used>
-  readonly waiting: FairQueue<string, Waiter>
+  /** Accounts that hold connections. */
+  readonly accounts: Map<string, Used>
+  readonly waiting: FairQueue<Waiter>
 }
 
 const none: Readonly<Used> = { connections: 0, transactions: 0 }
 
-/** Whether the organisation may have another connection. */
-const canTake = ({ limits, node, organisations }: TurnsState, organisation: string, kind: TurnKind): boolean => {
-  const own = organisations.get(organisation) ?? none
+/** Whether the account may have another connection. */
+const canTake = ({ accounts, limits, node }: TurnsState, account: string, kind: TurnKind): boolean => {
+  const own = accounts.get(account) ?? none
   return (
-    own.connections < limits.connectionsPerOrganisation &&
+    own.connections < limits.connectionsPerAccount &&
     limits.connections - node.connections > 2 * own.connections &&
     (kind === "statement" ||
-      (own.transactions < limits.transactionsPerOrganisation && node.transactions < limits.transactions))
+      (own.transactions < limits.transactionsPerAccount && node.transactions < limits.transactions))
   )
 }
 
-const take = (state: TurnsState, organisation: string, kind: TurnKind): ReleaseTurn => {
-  const { node, organisations } = state
-  const own = organisations.get(organisation) ?? { ...none }
-  organisations.set(organisation, own)
+const take = (state: TurnsState, account: string, kind: TurnKind): ReleaseTurn => {
+  const { accounts, node } = state
+  const own = accounts.get(account) ?? { ...none }
+  accounts.set(account, own)
   const count = (by: 1 | -1) => {
     for (const used of [node, own]) {
       used.connections += by
@@ -74,37 +75,37 @@ const take = (state: TurnsState, organisation: string, kind: TurnKind): ReleaseT
     if (released) return
     released = true
     count(-1)
-    if (own.connections === 0) organisations.delete(organisation)
+    if (own.connections === 0) accounts.delete(account)
     serve(state)
   }
 }
 
-/** Serves the organisations in turn as long as one may have a connection; its transactions before its statements. */
+/** Serves the accounts in turn as long as one may have a connection; the transactions of an organisation before its statements. */
 const serve = (state: TurnsState): void => {
-  const pick: ChooseWaiter<string, Waiter> = (organisation, waiters) => {
+  const pick: ChooseWaiter<Waiter> = (account, waiters) => {
     for (const kind of kinds) {
-      const at = canTake(state, organisation, kind) ? waiters.findIndex((one) => one.kind === kind) : -1
+      const at = canTake(state, account, kind) ? waiters.findIndex((one) => one.kind === kind) : -1
       if (at >= 0) return at
     }
     return -1
   }
   for (let next = state.waiting.take(pick); next !== undefined; next = state.waiting.take(pick))
-    next.begin(take(state, next.organisation, next.kind))
+    next.begin(take(state, next.owner.account, next.kind))
 }
 
 export const makeTurns = (limits: TurnLimits) => {
-  const state: TurnsState = { limits, node: { ...none }, organisations: new Map(), waiting: new FairQueue() }
+  const state: TurnsState = { limits, node: { ...none }, accounts: new Map(), waiting: new FairQueue() }
   const { node, waiting } = state
 
   return {
     /** Waits for a connection, with a timeout. Fails at once if too many calls of the organisation wait. */
-    acquire: (organisation: string, kind: TurnKind) =>
+    acquire: (owner: ShareOwner, kind: TurnKind) =>
       Effect.async<ReleaseTurn, NoTurn>((resume) => {
-        const waitingOfKind = waiting.of(organisation).filter((one) => one.kind === kind).length
+        const waitingOfKind = waiting.of(owner).filter((one) => one.kind === kind).length
         if (waitingOfKind >= limits.waitingPerOrganisation) return resume(Effect.fail("too many waiting"))
         let taken: ReleaseTurn | undefined
         const waiter: Waiter = {
-          organisation,
+          owner,
           kind,
           begin: (release) => {
             clearTimeout(timer)
@@ -114,13 +115,13 @@ export const makeTurns = (limits: TurnLimits) => {
         }
         const leave = () => {
           clearTimeout(timer)
-          waiting.remove(organisation, waiter)
+          waiting.remove(owner, waiter)
         }
         const timer = setTimeout(() => {
           leave()
           resume(Effect.fail("waited too long"))
         }, limits.waitMillis)
-        waiting.add(organisation, waiter)
+        waiting.add(owner, waiter)
         serve(state)
         return Effect.sync(() => {
           leave()

@@ -1,6 +1,6 @@
 /**
  * The port of `svc.db` over the workspaces' logins: one statement per call, with limits. A call waits for its
- * organisation's turn, then takes a connection of its workspace, and returns both together.
+ * account's turn, then takes a connection of its workspace, and returns both together.
  */
 import { Cause, Duration, Effect, Layer, Option, type Redacted, Runtime } from "effect"
 import { type DbRefused, WorkspaceDb } from "../../actors/ports/run/WorkspaceDb.js"

@@ -132,7 +132,7 @@ describe("the sessions of svc.db of an organisation at once", () => {
     const { maxAtOnce, answers } = await askAll()
     for (const { body, status } of answers)
       assert.deepStrictEqual([status, body], [200, 4_000_000], JSON.stringify(body))
-    assert.strictEqual(maxAtOnce, workspaceDb.connectionsPerOrganisation)
+    assert.strictEqual(maxAtOnce, workspaceDb.connectionsPerAccount)
   })
 })
 

@@ -79,7 +79,7 @@ describe("deliveries", () => {
     assert.lengthOf(queries, count)
     assert.strictEqual(new Set(queries).size, count)
     assert.isAtMost(most.ofOneEndpoint, outwardPlaces.deliveries.perPartner)
-    assert.isAtMost(most.inAll, outwardPlaces.deliveries.perOrganisation)
+    assert.isAtMost(most.inAll, outwardPlaces.deliveries.perAccount)
   })
 })
 

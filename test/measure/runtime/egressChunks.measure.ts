@@ -5,6 +5,7 @@ import { exchange, type ExchangeResponse } from "../../../src/runtime/egress/Exc
 import { assertBytes } from "../../support/figures.js"
 import { liveObjectBytes } from "../../support/heap.js"
 import { endlessHolding } from "../../support/holdings.js"
+import { ownerOf } from "../../support/shareOwners.js"
 
 const bytes = 1024 * 1024
 
@@ -38,8 +39,8 @@ class ByteByByte extends Dispatcher {
 
 const hop = { url: new URL("http://127.0.0.1/"), method: "GET", headers: [], body: null }
 
-const optionsOf = (organisationId: string) => ({
-  organisationId,
+const optionsOf = (organisation: string) => ({
+  owner: ownerOf(organisation),
   maxBytes: bytes,
   discards: () => false,
   holding: endlessHolding

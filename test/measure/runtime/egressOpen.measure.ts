@@ -6,6 +6,7 @@ import { egressLayer, httpServer } from "../../runtime/egressServer.js"
 import { assertBytes } from "../../support/figures.js"
 import { liveBytes } from "../../support/heap.js"
 import { organisation } from "../../support/journal.js"
+import { ownerOf } from "../../support/shareOwners.js"
 
 const MiB = 1024 * 1024
 
@@ -36,7 +37,7 @@ describe("a streamed answer", () => {
       })
       const answer = yield* Effect.flatMap(Egress, (egress) =>
         egress.open({
-          organisationId: organisation,
+          owner: ownerOf(organisation),
           method: "GET",
           url: server.origin,
           headers: [],

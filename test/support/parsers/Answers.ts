@@ -21,6 +21,7 @@ import { buildMessage } from "../../../src/domain/connector/request/MailMessage.
 import { readRateHeaders } from "../../../src/domain/connector/request/RateReading.js"
 import { worstJson, worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
+import { layerOwnAccounts } from "../shareOwners.js"
 
 const MiB = 1024 * 1024
 
@@ -111,7 +112,8 @@ const tokenAnswer = (type: string) => (body: Uint8Array) =>
         checkTarget: () => Effect.void,
         readings: Effect.dieMessage("readings")
       }),
-      Effect.provideService(HeldBytes, new ByteLedger({ bytes: 64 * MiB }))
+      Effect.provideService(HeldBytes, new ByteLedger({ bytes: 64 * MiB })),
+      Effect.provide(layerOwnAccounts)
     )
   )
 

@@ -22,6 +22,8 @@ import { MailEgress } from "../../ports/delivery/MailEgress.js"
 import { Digests } from "../../ports/Digests.js"
 import { busy } from "../ConnectionOwner.js"
 import type { CommandRefusal } from "../Protocol.js"
+import type { ShareOwner } from "../../../domain/share/ShareOwner.js"
+import { ShareOwners } from "../../ports/organisation/ShareOwners.js"
 
 export type CredentialTestResult =
   /** Also if the connector defines no test. `config`: members that the test takes from the answer. */
@@ -46,6 +48,7 @@ const make = Effect.gen(function* () {
   const ledger = yield* HeldBytes
   const { tests: places } = yield* OutwardPlaces
   const patterns = yield* Patterns
+  const shareOwners = yield* ShareOwners
 
   /** The headers that sign a request by the method's own scheme; none if it has no such scheme. */
   const signatureHeaders = (
@@ -65,7 +68,7 @@ const make = Effect.gen(function* () {
     )
 
   const send = Effect.fnUntraced(function* (
-    organisationId: OrganisationId,
+    owner: ShareOwner,
     method: AuthMethod,
     credential: { readonly [name: string]: string },
     config: JsonObject,
@@ -77,7 +80,7 @@ const make = Effect.gen(function* () {
     const sendSigned = (challenge: string | null) =>
       Effect.flatMap(signatureHeaders(method, credential, injected, challenge), (headers) => {
         const outgoing = {
-          organisationId,
+          owner,
           method: injected.method,
           url: injected.url,
           headers: [...injected.headers, ...headers],
@@ -112,20 +115,21 @@ const make = Effect.gen(function* () {
     const redactSecrets = makeScrubber(
       injectedSecrets(method, values).map((secret) => Redacted.value(secret))
     ).scrubJson
-    const testing = Effect.gen(function* () {
-      const request = yield* buildRequest(definition, action, {
-        args: test.args ?? {},
-        config,
-        idempotencyKey: identifiers.token(32)
-      })
-      const compiled = yield* patterns.ofCondition(organisation, action.response.errorWhen)
-      const answer = yield* send(organisation, method, values, config, request)
-      const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, compiled)
-      return Either.match(result, {
-        onLeft: failedResult(scrub),
-        onRight: (found) => passedResult(test)(redactSecrets(found))
-      })
-    }).pipe(
+    const testing = Effect.fnUntraced(
+      function* (owner: ShareOwner) {
+        const request = yield* buildRequest(definition, action, {
+          args: test.args ?? {},
+          config,
+          idempotencyKey: identifiers.token(32)
+        })
+        const compiled = yield* patterns.ofCondition(organisation, action.response.errorWhen)
+        const answer = yield* send(owner, method, values, config, request)
+        const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, compiled)
+        return Either.match(result, {
+          onLeft: failedResult(scrub),
+          onRight: (found) => passedResult(test)(redactSecrets(found))
+        })
+      },
       Effect.catchAll((error) =>
         Effect.succeed<CredentialTestResult>({
           _tag: "NotPassed",
@@ -136,8 +140,10 @@ const make = Effect.gen(function* () {
       )
     )
     const partner = `${organisation}|${definition.slug}`
-    const placed = Effect.catchTag(places.withPlace(organisation, partner, testing), "NoPlace", () => noPlace())
-    return holdAnswers(ledger, organisation, placed)
+    return Effect.flatMap(shareOwners.of(organisation), (owner) => {
+      const placed = Effect.catchTag(places.withPlace(owner, partner, testing(owner)), "NoPlace", () => noPlace())
+      return holdAnswers(ledger, owner, placed)
+    })
   }
 
   return { testCredential, signatureHeaders }

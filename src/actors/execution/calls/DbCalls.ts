@@ -1,5 +1,6 @@
 /** `svc.db`: statements and transactions on the workspace's own schema. At least once, like every call to the outside. */
 import { Effect } from "effect"
+import { ownerOfRun } from "../../../domain/share/ShareOwner.js"
 import { isObject, type Json } from "../../../domain/Json.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
 import type { AnswerHolding } from "../../ports/HeldBytes.js"
@@ -20,7 +21,7 @@ export const makeDbCalls = Effect.gen(function* () {
   const db = yield* WorkspaceDb
 
   const callerOf = ({ spec: { run } }: HostRequest): DbCaller => ({
-    organisationId: run.organisationId,
+    owner: ownerOfRun(run),
     spaceId: run.spaceId,
     executionId: run.id
   })

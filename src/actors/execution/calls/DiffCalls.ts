@@ -29,6 +29,7 @@ import {
   type WriteCall,
   WriteRefused
 } from "./HostCall.js"
+import { ownerOfRun } from "../../../domain/share/ShareOwner.js"
 
 const call = "svc.diff.compare"
 const misuse = (message: string): CallFailure =>
@@ -168,7 +169,7 @@ export const makeDiffCalls = Effect.gen(function* () {
 
   /** Runs `body` while the node has room for what is found, which is about as large as the lists. */
   const withRoom = <A, E>({ size, spec }: HostRequest, body: Effect.Effect<A, E>): Effect.Effect<A, E | CallFailure> =>
-    withHolding(ledger, spec.run.organisationId, "results", (holding) =>
+    withHolding(ledger, ownerOfRun(spec.run), "results", (holding) =>
       Effect.zipRight(
         Effect.mapError(takeBytes(holding, 2 * size), () => noMemoryFailure(call)),
         body

@@ -15,6 +15,7 @@ import {
   noMemoryFailure,
   refusedCall
 } from "./HostCall.js"
+import { ownerOfRun } from "../../../domain/share/ShareOwner.js"
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
@@ -165,7 +166,7 @@ export const makeFetchCalls = Effect.gen(function* () {
     const given = options.cacheHeaders.filter(([name]) => !headers.some(([own]) => own === name))
     const sent = needsKey ? [...headers, ...given, ["idempotency-key", key] as const] : [...headers, ...given]
     const outgoing: EgressRequest = {
-      organisationId: spec.run.organisationId,
+      owner: ownerOfRun(spec.run),
       method,
       url: requested.href,
       body,

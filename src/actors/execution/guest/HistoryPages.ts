@@ -3,6 +3,7 @@
  * larger than the memory, and many runs may be replayed at once.
  */
 import { Effect, type Option } from "effect"
+import { ownerOfRun } from "../../../domain/share/ShareOwner.js"
 import { type IndexedCall, type IndexedResult, partsOf, type RecordedResult } from "../../../domain/run/RunJournal.js"
 import { type HeldBytes, takeBytes } from "../../ports/HeldBytes.js"
 import type { Journal, JournalUnavailable, OpenRun } from "../../ports/run/Journal.js"
@@ -45,7 +46,7 @@ export const makeHistoryReader = (journal: Journal["Type"], ledger: HeldBytes["T
       const results = Effect.asSome(read(run, page))
       const bytes = page.reduce((sum, one) => sum + (one.result === undefined ? one.bytes : 0), 0)
       if (bytes === 0) return results
-      const holding = ledger.open(run.organisationId, "journals")
+      const holding = ledger.open(ownerOfRun(run), "journals")
       hold(holding.release)
       const taken = Math.min(bytes * copies, mostBytes)
       if (!waits) return holding.tryTake(taken) ? results : Effect.succeedNone

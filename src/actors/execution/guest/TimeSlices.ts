@@ -1,10 +1,10 @@
 /**
  * Cuts the work of runs on the main thread into time slices. Runs whose slice is over continue one at a time, round-robin
- * by organisation, and yield to the event loop before each slice, so that many busy runs delay others no more than one.
+ * by account and organisation, and yield to the event loop before each slice, so that many busy runs delay others no more than one.
  */
 import { type Clock, Duration, Effect } from "effect"
-import { FairQueue } from "../../../domain/FairQueue.js"
-import type { OrganisationId } from "../../../domain/Ids.js"
+import { FairQueue } from "../../../domain/share/FairQueue.js"
+import type { ShareOwner } from "../../../domain/share/ShareOwner.js"
 
 const sliceMillis = 5
 
@@ -12,24 +12,24 @@ const sliceMillis = 5
 const awaitEventLoop = Effect.sleep(Duration.zero)
 
 interface Waiter {
-  readonly organisationId: OrganisationId
+  readonly owner: ShareOwner
   isNext: boolean
   resume: () => void
 }
 
-/** Grants the busy runs of one node their next slices, round-robin by organisation. */
+/** Grants the busy runs of one node their next slices, round-robin by account and organisation. */
 export class SliceOrder {
-  private readonly waiting = new FairQueue<OrganisationId, Waiter>()
+  private readonly waiting = new FairQueue<Waiter>()
   private isTaken = false
 
   constructor(private readonly clock: Clock.Clock) {}
 
   /** The time slices of one run; the first begins now. */
-  of(organisationId: OrganisationId): TimeSlices {
-    return new TimeSlices(this.clock, () => this.turn(organisationId))
+  of(owner: ShareOwner): TimeSlices {
+    return new TimeSlices(this.clock, () => this.turn(owner))
   }
 
-  private turn(organisationId: OrganisationId): Effect.Effect<void> {
+  private turn(owner: ShareOwner): Effect.Effect<void> {
     const release = Effect.sync(() => this.release())
     return Effect.uninterruptibleMask((restore) =>
       Effect.suspend(() => {
@@ -37,7 +37,7 @@ export class SliceOrder {
           this.isTaken = true
           return Effect.ensuring(restore(awaitEventLoop), release)
         }
-        const waiter: Waiter = { organisationId, isNext: false, resume: () => undefined }
+        const waiter: Waiter = { owner, isNext: false, resume: () => undefined }
         const waited = Effect.onInterrupt(restore(this.wait(waiter)), () => Effect.sync(() => this.leave(waiter)))
         // Two turns, because the previous run may use its slice in the first one.
         return Effect.zipRight(
@@ -51,13 +51,13 @@ export class SliceOrder {
   private wait(waiter: Waiter): Effect.Effect<void> {
     return Effect.async((resume) => {
       waiter.resume = () => resume(Effect.void)
-      this.waiting.add(waiter.organisationId, waiter)
+      this.waiting.add(waiter.owner, waiter)
     })
   }
 
   private leave(waiter: Waiter): void {
     if (waiter.isNext) this.release()
-    else this.waiting.remove(waiter.organisationId, waiter)
+    else this.waiting.remove(waiter.owner, waiter)
   }
 
   /** Resumes the run that is next. */

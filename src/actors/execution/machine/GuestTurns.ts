@@ -1,5 +1,6 @@
 /** The turns of a run's guest: its start, the replay of its journal, the results that it is fed, and its loss. */
 import { Duration } from "effect"
+import { ownerOfRun } from "../../../domain/share/ShareOwner.js"
 import { buildHistory, indexEntries, type IndexedEntry } from "../../../domain/run/RunJournal.js"
 import type { GuestEvent, SessionLost, Turn, TurnAnswer } from "../../ports/run/Sandbox.js"
 import { type GuestLosses, isPoison, noLosses, pauseAfter, withLoss } from "../guest/GuestLosses.js"
@@ -145,6 +146,7 @@ export class GuestTurns {
 const programOf = ({ program, run, spec }: Progress) => ({
   key: program,
   script: spec.runnable.script,
+  owner: ownerOfRun(run),
   engine: run.engine,
   alone: spec.alone === true
 })

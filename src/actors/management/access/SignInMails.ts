@@ -9,6 +9,7 @@ import { MailEgress } from "../../ports/delivery/MailEgress.js"
 import { MailServer, type OperatorMailServer } from "../../ports/delivery/MailServer.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { sendMail, type ServiceMail } from "../../ServiceMail.js"
+import { ShareOwners } from "../../ports/organisation/ShareOwners.js"
 
 /** Mails that a node sends at once; further ones are not sent. */
 const mostAtOnce = 200
@@ -18,7 +19,7 @@ const accepted = 200
 const refusedForGood = 422
 
 /** A mail of a fixed form, without a tenant's text. */
-export interface SignInMail extends Omit<ServiceMail, "key" | "organisationId"> {
+export interface SignInMail extends Omit<ServiceMail, "key" | "owner"> {
   readonly organisationId: OrganisationId
 }
 
@@ -26,14 +27,19 @@ const make = Effect.gen(function* () {
   const mail = yield* MailEgress
   const server = yield* MailServer
   const identifiers = yield* Identifiers
+  const shareOwners = yield* ShareOwners
   const sending = yield* FiberSet.make<void>()
 
   const warn = (event: string, organisationId: OrganisationId, answer: string | number) =>
     Effect.annotateLogs(Effect.logWarning(event), { organisationId, answer })
 
   const deliver = (through: OperatorMailServer, message: SignInMail) => {
-    const attempt = Effect.flatMap(sendMail(mail, through, { ...message, key: identifiers.token(32) }), ({ status }) =>
-      status === accepted || status === refusedForGood ? Effect.succeed(status) : Effect.fail(status)
+    const attempt = Effect.flatMap(shareOwners.of(message.organisationId), (owner) =>
+      sendMail(mail, through, { ...message, owner, key: identifiers.token(32) })
+    ).pipe(
+      Effect.flatMap(({ status }) =>
+        status === accepted || status === refusedForGood ? Effect.succeed(status) : Effect.fail(status)
+      )
     )
     return attempt.pipe(
       Effect.retry(retries),

@@ -11,9 +11,10 @@ import type { Json, JsonObject } from "../../../domain/Json.js"
 import { importBytes, answerItems } from "../../../domain/Limits.js"
 import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
 import { Egress } from "../../ports/Egress.js"
-import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
+import { type AnswerHolding, holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
 import { OperatorNetworks } from "../../ports/OperatorNetworks.js"
 import { decodeStrict } from "../../../domain/SchemaIssues.js"
+import { ShareOwners } from "../../ports/organisation/ShareOwners.js"
 
 /** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
 export interface ReadDefinition {
@@ -53,6 +54,7 @@ const make = Effect.gen(function* () {
   const networks = yield* OperatorNetworks
   const allowsHttp = !networks.isEmpty
   const ledger = yield* HeldBytes
+  const shareOwners = yield* ShareOwners
 
   /** Refuses URLs without TLS, except for hosts in the operator's networks. */
   const checkPlainUrls = (definition: ConnectorDefinition): Effect.Effect<void, ValidationFailed> =>
@@ -66,9 +68,9 @@ const make = Effect.gen(function* () {
     )
 
   const fetchText = (organisationId: OrganisationId, url: string, path: string) =>
-    egress
-      .send({
-        organisationId,
+    Effect.flatMap(shareOwners.of(organisationId), (owner) =>
+      egress.send({
+        owner,
         method: "GET",
         url,
         headers: [["accept", "application/json, application/yaml, text/yaml, */*"]],
@@ -77,23 +79,23 @@ const make = Effect.gen(function* () {
         maxBytes: importBytes,
         redirects: 3
       })
-      .pipe(
-        Effect.catchTags({
-          EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
-          EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
-          EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
-          EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
-          EgressNoMemory: () =>
-            new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
-          EgressBusy: ({ reason }) =>
-            new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
-        }),
-        Effect.flatMap(({ body, status }) =>
-          status === 200
-            ? Effect.succeed(new TextDecoder().decode(body))
-            : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
-        )
+    ).pipe(
+      Effect.catchTags({
+        EgressBlocked: ({ reason }) => invalid(path, "URL_NOT_ALLOWED", `cannot be read: ${reason}`),
+        EgressUnreachable: ({ reason }) => invalid(path, "UNREACHABLE", `cannot be read: ${reason}`),
+        EgressTimedOut: () => invalid(path, "UNREACHABLE", "cannot be read: it took too long"),
+        EgressTooLarge: () => invalid(path, "TOO_LARGE", `has more than ${importBytes} bytes`),
+        EgressNoMemory: () =>
+          new Unavailable({ reason: "the service has no memory for the document now", retryAfterSeconds: 5 }),
+        EgressBusy: ({ reason }) =>
+          new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
+      }),
+      Effect.flatMap(({ body, status }) =>
+        status === 200
+          ? Effect.succeed(new TextDecoder().decode(body))
+          : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
       )
+    )
 
   /** The content of a source: the document or text itself, or the text at its URL. */
   const contentOf = (organisation: OrganisationId, source: Json, path: string) =>
@@ -121,6 +123,9 @@ const make = Effect.gen(function* () {
     return yield* valueOrFail(imported, path)
   })
 
+  const held = <A, E>(organisation: OrganisationId, body: Effect.Effect<A, E, AnswerHolding>) =>
+    Effect.flatMap(shareOwners.of(organisation), (owner) => holdAnswers(ledger, owner, body))
+
   const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
     Effect.map(
       valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
@@ -132,7 +137,7 @@ const make = Effect.gen(function* () {
     Effect.tap(
       body["import"] === undefined
         ? readDefinition(organisation, body)
-        : holdAnswers(ledger, organisation, importFrom(organisation, body, slug)),
+        : held(organisation, importFrom(organisation, body, slug)),
       ({ definition }) => checkPlainUrls(definition)
     )
 
@@ -143,7 +148,7 @@ const make = Effect.gen(function* () {
       const options = locationOf(document)
       return valueOrFail(compute("importDefinition", organisation, { source, path, format: "openapi", options }), path)
     })
-    return holdAnswers(ledger, organisation, imported)
+    return held(organisation, imported)
   }
 
   return { readBody, readOpenApi }

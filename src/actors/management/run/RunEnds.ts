@@ -8,6 +8,8 @@ import type { ExecutionId } from "../../../domain/Ids.js"
 import { isTerminal } from "../../../domain/run/Execution.js"
 import type { ExecutionWithValues } from "../../../domain/run/ExecutionView.js"
 import { rpcLimits } from "../../../domain/rpc/RpcLimits.js"
+import { OpenQuota, type Opener } from "../../../domain/share/OpenQuota.js"
+import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 import { backgroundTask } from "../../BackgroundTask.js"
 import { pollForCommits } from "../../CommitPolls.js"
 import { makeTally } from "../../Tally.js"
@@ -23,9 +25,8 @@ const make = Effect.gen(function* () {
   const reads = yield* ExecutionReads
   const wakeups = yield* Wakeups
   const waiting = new Map<ExecutionId, Set<() => void>>()
-  const callers = makeTally()
+  const quota = new OpenQuota({ ofCaller: rpcLimits.watchesOfCaller, ofNode: rpcLimits.watchesOfNode })
   const organisations = makeTally()
-  let count = 0
 
   const readEnds = Effect.gen(function* () {
     const ids = [...waiting.keys()]
@@ -42,21 +43,22 @@ const make = Effect.gen(function* () {
     Effect.map(task.run, () => waiting.size > 0)
   )
 
-  const refusal = ({ id }: Principal): Failure | undefined => {
-    const { watchesOfCaller, watchesOfNode } = rpcLimits
-    if (callers.of(id) >= watchesOfCaller) return new TooManyCalls({ what: "awaits", limit: watchesOfCaller })
-    return count >= watchesOfNode
-      ? new Unavailable({
-          reason: `${watchesOfNode} callers wait for runs on this node, as many as it serves: read the execution at intervals instead, or try another node`,
-          retryAfterSeconds: 5
-        })
-      : undefined
+  const openerOf = (caller: Principal): Opener => ({ caller: caller.id, owner: ownerOfAccount(caller) })
+
+  const refusal = (caller: Principal): Failure | undefined => {
+    const excess = quota.excess(openerOf(caller))
+    if (excess === undefined) return undefined
+    const { limit, of } = excess
+    if (of !== "node") return new TooManyCalls({ what: "awaits", of, limit })
+    return new Unavailable({
+      reason: `${limit} callers wait for runs on this node, as many as it serves: read the execution at intervals instead, or try another node`,
+      retryAfterSeconds: 5
+    })
   }
 
-  const tally = ({ id, organisationId }: Principal, by: 1 | -1) => {
-    count += by
-    callers.add(id, by)
-    organisations.add(organisationId, by)
+  const tally = (caller: Principal, by: 1 | -1) => {
+    quota.count(openerOf(caller), by)
+    organisations.add(caller.organisationId, by)
   }
 
   /** Returns when the run has ended, or is nowhere. */

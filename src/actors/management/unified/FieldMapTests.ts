@@ -23,6 +23,7 @@ import { findOverride } from "./FieldMaps.js"
 import { HeldBytes, holdAnswers } from "../../ports/HeldBytes.js"
 import { answerRecordFailures } from "./ProviderFailures.js"
 import { makeServedMaps } from "./ServedMaps.js"
+import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 
 /** The longest wait for a provider's rate limit, in milliseconds. */
 const patienceMillis = 5_000
@@ -118,7 +119,7 @@ const make = Effect.gen(function* () {
       { model, connection, provider: field.connector },
       { entity: field.entity, recordId: live.recordId ?? null, override }
     )
-    return yield* holdAnswers(ledger, user.organisationId, answerRecordFailures(sampled))
+    return yield* holdAnswers(ledger, ownerOfAccount(context.caller), answerRecordFailures(sampled))
   })
 
   const test = Effect.fnUntraced(function* (

@@ -25,6 +25,7 @@ import { outOfScope } from "../Caller.js"
 import { optionalText, PageSize, sizeOf } from "../Pages.js"
 import { type AnswerHolding, HeldBytes, holdAnswers } from "../../ports/HeldBytes.js"
 import { answerRecordFailures } from "./ProviderFailures.js"
+import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 
 /** A request of the unified API. */
 export interface UnifiedRequest extends CallContext {
@@ -196,7 +197,7 @@ const make = Effect.gen(function* () {
   const answered = <A>(
     { caller }: UnifiedRequest,
     call: Effect.Effect<A, RecordCallFailed | Failure, AnswerHolding>
-  ): Effect.Effect<A, Failure> => holdAnswers(ledger, caller.organisationId, answerRecordFailures(call))
+  ): Effect.Effect<A, Failure> => holdAnswers(ledger, ownerOfAccount(caller), answerRecordFailures(call))
 
   const list = Effect.fnUntraced(function* (context: UnifiedRequest, path: EntityPath, params: RecordListParams) {
     const model = yield* entityOf(path)

@@ -4,6 +4,7 @@ import type { Failure } from "../../../domain/Failure.js"
 import type { Effect } from "effect"
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { MessagePace } from "../../../domain/watch/MessagePace.js"
+import type { OpenLimits } from "../../../domain/share/OpenQuota.js"
 import type { WatchPosition } from "../../../domain/watch/WatchPosition.js"
 import { type RecordChange, type RecordTopic, type RunTopic, watchLimits } from "../../../domain/watch/WatchTopic.js"
 import type { WatchedCredential } from "../../ports/watch/CommittedChanges.js"
@@ -35,10 +36,8 @@ export interface WatchOrder {
   readonly bounds: WatchBounds
 }
 
-/** How many watches there may be of a kind, for one caller and on a node. */
-export interface WatchBounds {
-  readonly ofCaller: number
-  readonly ofNode: number
+/** How many watches there may be of a kind, and how they are told. */
+export interface WatchBounds extends OpenLimits {
   /** Whether a commit of this node is told at once, not at the next look. */
   readonly isPrompt: boolean
   /** Without another message, the position is sent anew so often, so that it stays one that the watch can be continued at. */
@@ -98,11 +97,6 @@ export class Watcher {
         ? undefined
         : { keyId: starter.keyId, sessionId: person?.sessionId ?? null, userId: person?.userId ?? null }
     this.credentialName = [starter.keyId, person?.sessionId, person?.userId].join(" ").trim()
-  }
-
-  /** By which its streams are counted. */
-  get holder(): string {
-    return watchHolder(this.order.caller)
   }
 
   /** When it is to be flushed, in Unix milliseconds. */

@@ -4,10 +4,12 @@
  */
 import { type Failure, TooManyWatches, Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
+import { OpenQuota, type Opener } from "../../../domain/share/OpenQuota.js"
+import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 import type { WatchPosition } from "../../../domain/watch/WatchPosition.js"
 import type { RecordTopic } from "../../../domain/watch/WatchTopic.js"
 import type { WatchedCredential } from "../../ports/watch/CommittedChanges.js"
-import { makeTally, type Tally } from "../../Tally.js"
+import { makeTally } from "../../Tally.js"
 import type { Principal } from "../Caller.js"
 import { type WatchBounds, type Watcher, watchHolder } from "./Watcher.js"
 
@@ -31,9 +33,11 @@ const namesOf = <A extends string>(all: Iterable<Watcher>, of: (watcher: Watcher
   return [...names]
 }
 
+const openerOf = (caller: Principal): Opener => ({ caller: watchHolder(caller), owner: ownerOfAccount(caller) })
+
 export class WatcherTable {
   private readonly watchers = new Set<Watcher>()
-  private readonly holders = new Map<WatchBounds, Tally>()
+  private readonly quotas = new Map<WatchBounds, OpenQuota>()
   /** How many of each organisation are told at once. */
   private readonly prompt = makeTally()
   private wantedByAll: Wanted | undefined
@@ -79,25 +83,28 @@ export class WatcherTable {
     return wasThere
   }
 
-  private count({ holder, order: { bounds, caller } }: Watcher, by: 1 | -1): void {
+  private count({ order: { bounds, caller } }: Watcher, by: 1 | -1): void {
     this.wantedByAll = undefined
     if (bounds.isPrompt) this.prompt.add(caller.organisationId, by)
-    const tally = this.holders.get(bounds) ?? makeTally()
-    this.holders.set(bounds, tally)
-    tally.add(holder, by)
-    tally.add("", by)
+    this.quotaOf(bounds).count(openerOf(caller), by)
+  }
+
+  private quotaOf(bounds: WatchBounds): OpenQuota {
+    const quota = this.quotas.get(bounds) ?? new OpenQuota(bounds)
+    this.quotas.set(bounds, quota)
+    return quota
   }
 
   /** Why the caller may not have a further one. */
   refusal(caller: Principal, bounds: WatchBounds): Failure | undefined {
-    const tally = this.holders.get(bounds) ?? makeTally()
-    if (tally.of(watchHolder(caller)) >= bounds.ofCaller) return new TooManyWatches({ limit: bounds.ofCaller })
-    return tally.of("") >= bounds.ofNode
-      ? new Unavailable({
-          reason: `this node has ${bounds.ofNode} watches open, as many as it serves: read at intervals instead, or try another node`,
-          retryAfterSeconds: 5
-        })
-      : undefined
+    const excess = this.quotaOf(bounds).excess(openerOf(caller))
+    if (excess === undefined) return undefined
+    const { limit, of } = excess
+    if (of !== "node") return new TooManyWatches({ of, limit })
+    return new Unavailable({
+      reason: `this node has ${limit} watches open, as many as it serves: read at intervals instead, or try another node`,
+      retryAfterSeconds: 5
+    })
   }
 
   /** Called after something was added to a watcher, or one became live. */

@@ -7,7 +7,7 @@ import type { EgressFailure, EgressRequest, EgressResponse } from "../Egress.js"
  * describes in JSON (domain/connector/Mail.ts). Headers: `authorization` (Basic), `security` (`starttls`, `tls` or
  * `none`), `message-key`.
  */
-export type MailRequest = Pick<EgressRequest, "organisationId" | "method" | "url" | "headers" | "body" | "timeout">
+export type MailRequest = Pick<EgressRequest, "owner" | "method" | "url" | "headers" | "body" | "timeout">
 
 export class MailEgress extends Context.Tag("svc/MailEgress")<
   MailEgress,

@@ -5,12 +5,15 @@
  */
 import { type Effect, Context, Data } from "effect"
 import type { Json } from "../../../domain/Json.js"
+import type { ShareOwner } from "../../../domain/share/ShareOwner.js"
 
 /** Code ready to run. `key` names tenant and content: instances are reused for the same key only. */
 export interface Program {
   readonly key: string
   /** A script that sets `globalThis.__workflow` to the workflow's function. */
   readonly script: string
+  /** Whose share of the runners and of their memory it uses. */
+  readonly owner: ShareOwner
   /** The engine that the run began on; absent: the current one. */
   readonly engine?: string
   /** Runs in a process without other guests, because it is suspected of killing its process. */

@@ -4,8 +4,9 @@
  * Specification: Runtime calls.
  */
 import { type Effect, Context, Data } from "effect"
-import type { ExecutionId, OrganisationId, SpaceId } from "../../../domain/Ids.js"
+import type { ExecutionId, SpaceId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
+import type { OrganisationOwner } from "../../../domain/share/ShareOwner.js"
 import type { AnswerHolding } from "../HeldBytes.js"
 
 /** What a statement returned. `rowCount`: also of rows that it changed without returning them. */
@@ -36,8 +37,8 @@ export class DbRefused extends Data.TaggedError("DbRefused")<{
 
 /** The run that a statement is for. */
 export interface DbCaller {
-  /** The organisation whose share of the connection pool is used. */
-  readonly organisationId: OrganisationId
+  /** Whose share of the connections is used. */
+  readonly owner: OrganisationOwner
   readonly spaceId: SpaceId
   readonly executionId: ExecutionId
 }

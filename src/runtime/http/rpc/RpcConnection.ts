@@ -212,7 +212,7 @@ export class RpcConnection {
     const [count, limit, what] = call.isLasting
       ? ([this.lasting, rpcLimits.streams, "streams and awaits"] as const)
       : ([this.calls, rpcLimits.calls, "calls"] as const)
-    if (count >= limit) return this.refuse(id, new TooManyCalls({ what, limit }))
+    if (count >= limit) return this.refuse(id, new TooManyCalls({ what, of: "caller", limit }))
     if (!this.options.holding.tryTake(bytes)) return this.refuse(id, noRoom())
     this.open.set(id, call)
     if (call.isLasting) this.lasting++

@@ -10,7 +10,6 @@ import type { Duplex } from "node:stream"
 import type { WebSocket, WebSocketServer } from "ws"
 import { backgroundTask, repeatEvery } from "../../../actors/BackgroundTask.js"
 import { pollWhileBusy } from "../../../actors/PollWhileBusy.js"
-import { makeTally } from "../../../actors/Tally.js"
 import type { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
 import type { HeldBytes } from "../../../actors/ports/HeldBytes.js"
 import { type Failure, InvalidRequest, TooManyCalls, Unavailable } from "../../../domain/Failure.js"
@@ -22,6 +21,8 @@ import type { RpcAnswer } from "../../../http/rpc/RpcReplies.js"
 import type { RawReply, RecognisedCaller, RequestHead } from "../../../http/Wire.js"
 import { refuseUpgrade } from "../Answer.js"
 import { closeCodes, RpcConnection } from "./RpcConnection.js"
+import { OpenQuota, type Opener } from "../../../domain/share/OpenQuota.js"
+import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 
 export interface RpcSocketsOptions extends Pick<RpcFront, "admit" | "failureOf"> {
   readonly call: (method: RpcMethod, opened: RequestHead, payload: unknown) => RpcCall
@@ -37,6 +38,11 @@ export interface RpcSockets {
 }
 
 const isRefused = (found: RecognisedCaller | RawReply): found is RawReply => !("caller" in found)
+
+const openerOf = ({ caller }: Pick<RecognisedCaller, "caller">): Opener => ({
+  caller: caller.id,
+  owner: ownerOfAccount(caller)
+})
 
 /** By which it is asked again whether a caller may connect: once for all of its connections from one place. */
 const credentialOf = ({ headers, remoteAddress }: RequestHead): string =>
@@ -63,7 +69,7 @@ export const makeRpcSockets = ({
     const connections = new Map<number, RpcConnection>()
     /** By their credential, of whose connections one is asked for. */
     const alike = new Map<string, { readonly head: RequestHead; readonly all: Set<RpcConnection> }>()
-    const ofCallers = makeTally()
+    const quota = new OpenQuota({ ofCaller: rpcLimits.connectionsOfCaller, ofNode: rpcLimits.connectionsOfNode })
     const disconnects = yield* Mailbox.make<number>()
     let lastId = 0
     let isLeaving = false
@@ -164,25 +170,25 @@ export const makeRpcSockets = ({
 
     // --- Opening ---
 
-    const refusalOf = (callerId: string): Failure | undefined => {
+    const refusalOf = (opener: Opener): Failure | undefined => {
       if (isLeaving) return new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
-      const { connectionsOfCaller, connectionsOfNode } = rpcLimits
-      if (ofCallers.of(callerId) >= connectionsOfCaller)
-        return new TooManyCalls({ what: "connections", limit: connectionsOfCaller })
-      return connections.size >= connectionsOfNode
-        ? new Unavailable({
-            reason: `this node has ${connectionsOfNode} connections open, as many as it serves`,
-            retryAfterSeconds: 5
-          })
-        : undefined
+      const excess = quota.excess(opener)
+      if (excess === undefined) return undefined
+      const { limit, of } = excess
+      if (of !== "node") return new TooManyCalls({ what: "connections", of, limit })
+      return new Unavailable({
+        reason: `this node has ${limit} connections open, as many as it serves`,
+        retryAfterSeconds: 5
+      })
     }
 
     const connected = (socket: WebSocket, stream: Duplex, head: RequestHead, { caller }: RecognisedCaller) => {
       const id = ++lastId
+      const opener = openerOf({ caller })
       const connection: RpcConnection = new RpcConnection(socket, {
         id,
         head,
-        holding: ledger.open(caller.organisationId, "bodies"),
+        holding: ledger.open(opener.owner, "bodies"),
         pass: (message) => runFork(pass(id, message)),
         run: (method, payload, done) => runCall(call(method, head, payload), done),
         failureOf
@@ -193,7 +199,7 @@ export const makeRpcSockets = ({
       alike.set(credential, group)
       group.all.add(connection)
       startLooking()
-      ofCallers.add(caller.id, 1)
+      quota.count(opener, 1)
       const waiting = setTimeout(() => {
         if (!connection.hasBeenUsed) connection.close(closeCodes.noMessage)
       }, Duration.toMillis(rpcLimits.firstMessage))
@@ -208,7 +214,7 @@ export const makeRpcSockets = ({
         connections.delete(id)
         group.all.delete(connection)
         if (group.all.size === 0) alike.delete(credential)
-        ofCallers.add(caller.id, -1)
+        quota.count(opener, -1)
         connection.end()
         disconnects.unsafeOffer(id)
       })
@@ -220,7 +226,7 @@ export const makeRpcSockets = ({
           if (isRefused(found)) return refuseUpgrade(socket, found)
           const refuse = (failure: Failure) =>
             refuseUpgrade(socket, failureReply(failure, found.caller.requestId, Date.now()))
-          const refused = refusalOf(found.caller.id)
+          const refused = refusalOf(openerOf(found))
           if (refused !== undefined) return refuse(refused)
           const ready = await (server ??= begin())
           // The library tells of a mistake before `handleUpgrade` returns; without a listener it answers in its own form.

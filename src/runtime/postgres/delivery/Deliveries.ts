@@ -7,7 +7,7 @@ import type { Room } from "../../../actors/Places.js"
 import { type Delivery, type DeliveryEndpoint, isGone, type Verdict } from "../../../domain/delivery/Delivery.js"
 import { callbackSecretOverlap, outwardPlaces } from "../../../domain/Limits.js"
 import { disableAfterFailing } from "../../../domain/delivery/WebhookEndpoint.js"
-import { endFormerLeases, findCtes, leaseSql, roomValues, settleSql } from "../LeasedWork.js"
+import { accountSql, endFormerLeases, findCtes, leaseSql, roomValues, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { deliveries, endpointSql } from "../WorkKinds.js"
@@ -36,7 +36,7 @@ const findSql = (use: DeliveryUse) => `
     SELECT svc_new_id('att'), org, endpoint_id, id, event_type, attempts, 'skipped', NULL, 'the endpoint is disabled', NULL
     FROM skipped
   )
-  SELECT p.id, p.org AS "organisationId", p.partner, (SELECT count(*)::int FROM skipped) AS skipped
+  SELECT p.id, p.org AS "organisationId", p.account AS "accountId", p.partner, (SELECT count(*)::int FROM skipped) AS skipped
   FROM (SELECT) one LEFT JOIN placed p ON NOT p.is_closed ORDER BY p.place, p.due_at`
 
 const findSqls = { deliveries: findSql("deliveries"), notifications: findSql("notifications") } as const
@@ -53,33 +53,35 @@ const claimSql = (claimed: string) => `
 const attempted = "attempts = w.attempts + 1"
 const claimAloneSql = claimSql(`claimed AS (${leaseSql(kind, "found", attempted)})`)
 
-const boundSql = (bound: "perPartner" | "perOrganisation") =>
+const boundSql = (bound: "perPartner" | "perAccount") =>
   `CASE WHEN notifies THEN ${outwardPlaces.notifications[bound]} ELSE ${outwardPlaces.deliveries[bound]} END`
 
 /** Of many nodes, which together have the places of one: those with a place beside what all nodes send now. */
-const claimAmongSql = claimSql(`busy AS MATERIALIZED (SELECT * FROM svc_claimed_deliveries()), wanted AS (
-    SELECT w.id, w.org, w.next_at, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
+const claimAmongSql = claimSql(`busy AS MATERIALIZED (
+    SELECT b.*, ${accountSql("b.org")} AS account FROM svc_claimed_deliveries() b
+  ), wanted AS (
+    SELECT w.id, ${accountSql("w.org")} AS account, w.next_at, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
     FROM deliveries w ${kind.joinsToFind ?? ""} WHERE w.id = ANY($1::text[])
   ), of_partners AS (
-    SELECT x.id, x.org, x.next_at, x.notifies FROM (SELECT wanted.*,
+    SELECT x.id, x.account, x.next_at, x.notifies FROM (SELECT wanted.*,
       row_number() OVER (PARTITION BY partner, notifies ORDER BY next_at, id)
       + (SELECT COALESCE(sum(b.n), 0) FROM busy b WHERE b.partner = wanted.partner AND b.notifies = wanted.notifies) AS nth
       FROM wanted) x WHERE x.nth <= ${boundSql("perPartner")}
   ), placed AS MATERIALIZED (
     SELECT x.id FROM (SELECT p.*,
-      row_number() OVER (PARTITION BY org, notifies ORDER BY next_at, id)
-      + (SELECT COALESCE(sum(b.n), 0) FROM busy b WHERE b.org = p.org AND b.notifies = p.notifies) AS nth
-      FROM of_partners p) x WHERE x.nth <= ${boundSql("perOrganisation")}
+      row_number() OVER (PARTITION BY account, notifies ORDER BY next_at, id)
+      + (SELECT COALESCE(sum(b.n), 0) FROM busy b WHERE b.account = p.account AND b.notifies = p.notifies) AS nth
+      FROM of_partners p) x WHERE x.nth <= ${boundSql("perAccount")}
   ), claimed AS (${leaseSql(kind, { where: "w.id IN (SELECT placed.id FROM placed)" }, attempted)})`)
 
-/** What all nodes send now: the organisations and partners that have all their places. `$1`: whether of notifications. */
+/** What all nodes send now: the accounts and partners that have all their places. `$1`: whether of notifications. */
 const fullSql = `
   WITH busy AS MATERIALIZED (
-    SELECT w.org, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
+    SELECT ${accountSql("w.org")} AS account, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
     FROM deliveries w ${kind.joinsToFind ?? ""} WHERE w.status = 'pending' AND w.${kind.lease.until} > now())
-  SELECT ARRAY(SELECT org FROM busy WHERE notifies = $1 GROUP BY org, notifies HAVING count(*) >= ${boundSql("perOrganisation")}) AS organisations,
+  SELECT ARRAY(SELECT account FROM busy WHERE notifies = $1 GROUP BY account, notifies HAVING count(*) >= ${boundSql("perAccount")}) AS accounts,
     ARRAY(SELECT partner FROM busy WHERE notifies = $1 GROUP BY partner, notifies HAVING count(*) >= ${boundSql("perPartner")}) AS partners`
-const decodeFull = rowDecoder("deliveries", { organisations: Strings, partners: Strings })
+const decodeFull = rowDecoder("deliveries", { accounts: Strings, partners: Strings })
 
 interface FoundRow extends Omit<DueWork, "id"> {
   /** `null`: none may get a place. */
@@ -87,8 +89,8 @@ interface FoundRow extends Omit<DueWork, "id"> {
   readonly skipped: number
 }
 
-const foundOf = ({ id, organisationId, partner }: FoundRow): ReadonlyArray<DueWork> =>
-  id === null ? [] : [{ id, organisationId, partner }]
+const foundOf = ({ accountId, id, organisationId, partner }: FoundRow): ReadonlyArray<DueWork> =>
+  id === null ? [] : [{ id, organisationId, accountId, partner }]
 
 interface ClaimRow extends Omit<Delivery, "endpoint"> {
   readonly endpointId: DeliveryEndpoint["id"] | null
@@ -175,7 +177,7 @@ export const layer = Layer.effect(
         const [full] = rows.map(decodeFull)
         return {
           ...room,
-          fullOrganisations: [...room.fullOrganisations, ...(full?.organisations ?? [])],
+          fullAccounts: [...room.fullAccounts, ...(full?.accounts ?? [])],
           closedPartners: [...room.closedPartners, ...(full?.partners ?? [])]
         }
       })
