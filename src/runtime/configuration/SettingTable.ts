@@ -1,5 +1,5 @@
 /** Every environment variable of the service. `docs/env.md` and `.env.example` are generated from it. */
-import { Duration, Either, LogLevel, Redacted } from "effect"
+import { Duration, Either, LogLevel } from "effect"
 import { availableParallelism } from "node:os"
 import { parseAllowList } from "../egress/Address.js"
 import { defaultLedgerBytes } from "../memory/ByteLedger.js"
