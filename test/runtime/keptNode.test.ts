@@ -19,7 +19,7 @@ const makeProcess = Effect.gen(function* () {
     stop: () => Effect.asVoid(end)
   }
   const takePart = Effect.zipRight(
-    Effect.sync(() => (readySince = performance.now())),
+    Effect.sync(() => (readySince = 1)),
     Deferred.succeed(ready, undefined)
   )
   return { process, takePart, end, hasEnded: Deferred.isDone(ended) }

@@ -92,7 +92,7 @@ interface ApiAnswer {
   readonly body: string
 }
 
-interface WorldOptions {
+export interface WorldOptions {
   readonly answer: (request: TokenRequest, n: number) => Answer
   readonly manifest?: ConnectorManifest
   /** The API's answer to the connector's test request. */

@@ -11,7 +11,7 @@ import { StartWait } from "../postgres/database/pool/ConnectTimeout.js"
 import { AppSql, WriterSql } from "../postgres/database/Pools.js"
 import { OperatorError } from "../process/OperatorError.js"
 import { heldMillis, holdsShards, isGone, type NodeRow } from "../postgres/database/NodeRow.js"
-import { endSessionsSql, type NodeFacts, onSeat, type Seat, SeatLost, takeSeat } from "./Seat.js"
+import { endSessionsSql, type NodeFacts, onSeat, type Seat, SeatLost, statementMillis, takeSeat } from "./Seat.js"
 
 /** Counts what happens, and wakes those who wait for the next of it. */
 class Signal {
@@ -39,8 +39,6 @@ const takesShards = (node: NodeRow): boolean => holdsShards(node) && !node.isLea
 
 /** How often a node gives a sign of life, and looks at the others. */
 const beatInterval = Duration.millis(400)
-/** How long a beat may take before the session counts as lost. */
-const beatLimit = Duration.millis(2_500)
 /** Between a lost seat and the next: longer with each, so that a node which flaps moves no shards with each try. */
 const returnPauses = Schedule.exponential("200 millis").pipe(Schedule.union(Schedule.spaced("5 seconds")))
 /** A seat that was held this long makes the next pause short again. */
@@ -161,10 +159,7 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
 
   const beat = Effect.fnUntraced(function* (held: Seat) {
     const sent = { at: performance.now(), wall: Date.now() }
-    const found = yield* Effect.timeoutFail(onSeat(held.beat), {
-      duration: beatLimit,
-      onTimeout: () => new SeatLost("its session does not answer")
-    })
+    const found = yield* onSeat(held.beat)
     if (found === undefined) return yield* Effect.fail(new SeatLost("it was silent for too long"))
     confirmed = sent
     // The library waits for itself among them without a pause. Its own row tells of the beat before.
@@ -197,7 +192,7 @@ export const make = Effect.fn("Membership.make")(function* ({ facts, nextId, onR
    * opened again when they are needed.
    */
   const endSilent = Effect.flatMap(Effect.sync(sockets.watchReads), (endUnread) =>
-    Effect.delay(Effect.sync(endUnread), beatLimit)
+    Effect.delay(Effect.sync(endUnread), Duration.millis(statementMillis))
   )
   let hasLostOne = false
 

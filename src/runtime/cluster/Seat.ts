@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { setTimeout } from "node:timers/promises"
 import { Client, DatabaseError } from "pg"
+import { answerInTime } from "../process/AnswerInTime.js"
 import { reasonOf, OperatorError } from "../process/OperatorError.js"
 import { processName, sessionName } from "../process/ProcessName.js"
 import { socketOf } from "../postgres/database/pool/AnswerLimit.js"
@@ -35,8 +36,8 @@ export interface NodeFacts {
   readonly isStarting: boolean
 }
 
-/** How long a statement of the session may take: the seat is as good as lost meanwhile. */
-const statementMillis = 2_500
+/** How long a statement of the session may take, a beat as well: the seat is as good as lost meanwhile. */
+export const statementMillis = 2_500
 /** How long a session may take to end in order. */
 const endMillis = 1_000
 /** How long a node that is taking its seat may send nothing: others wait for it. One that is cut off keeps them out no longer. */
@@ -108,9 +109,9 @@ export const takeSeat = async (url: string, id: string, facts: NodeFacts, events
     connectionString: withServerSettings(url),
     application_name: sessionName(nodeSession),
     connectionTimeoutMillis: 5_000,
-    query_timeout: statementMillis,
     keepAlive: true
   })
+  limitStatements(client)
   let isOpen = true
   const end = (reason: string) => {
     if (!isOpen) return
@@ -134,6 +135,18 @@ export const takeSeat = async (url: string, id: string, facts: NodeFacts, events
     throw error
   }
 }
+
+/** Has each statement fail that is not answered in time. The driver's own limit would fail answers that a busy loop has not read. */
+const limitStatements = (client: Client): void => {
+  const query: (...statement: ReadonlyArray<unknown>) => unknown = client.query.bind(client)
+  const limited = (...statement: ReadonlyArray<unknown>): unknown => {
+    const answer = query(...statement)
+    return answer instanceof Promise ? answerInTime(answer, statementMillis, unanswered) : answer
+  }
+  Reflect.set(client, "query", limited)
+}
+
+const unanswered = () => new Error("its session does not answer")
 
 /** Ends the session after a last statement. Destroys a connection on which no answer comes: `end` would wait for ever. */
 const endSession = async (client: Client, last: Promise<unknown> = Promise.resolve()): Promise<void> => {

@@ -3,10 +3,11 @@
  * organisation, so that it is of no use without the database and the master key.
  */
 import { Effect, Layer, Schema } from "effect"
-import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { open, readdir, readFile, rename, rm } from "node:fs/promises"
 import * as path from "node:path"
 import { TokensNotKept, UnstoredTokens } from "../../actors/ports/connection/UnstoredTokens.js"
 import { ConnectionId, CredentialId } from "../../domain/Ids.js"
+import { makeDirectories } from "../process/Directories.js"
 import { reasonOf } from "../process/OperatorError.js"
 
 const File = Schema.parseJson(
@@ -31,7 +32,7 @@ const ending = ".json"
 
 /** Writes the whole file or none. Returns once the disk has it. */
 const writeWhole = async (directory: string, name: string, text: string): Promise<void> => {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  makeDirectories(directory, 0o700)
   const draft = path.join(directory, `${name}.draft`)
   const file = await open(draft, "w", 0o600)
   try {

@@ -11,6 +11,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/embedded/",
     "src/runtime/jail/",
     "src/runtime/nats/Link.ts",
+    "src/runtime/oauth/UnstoredTokens.ts",
     "src/runtime/program/",
     "src/runtime/supervisor/",
     "src/runtime/telemetry/Metrics.ts",
