@@ -15,7 +15,7 @@ const recorder = (name: string, values: string) =>
      RETURN NULL; END $$`
 
 const notifications = script(
-  // NULL: it names nothing of a workspace.
+  // NULL: it is about the organisation as a whole.
   `ALTER TABLE notifications ADD COLUMN space text COLLATE "C"`,
   // Lock on notifications: of organisations with several workspaces only, which are few, and of 90 days.
   `UPDATE notifications n SET space = CASE n.source->>'type'

@@ -3,8 +3,7 @@
  * bytes, or reads rows by a driver, stands here with how it counts them, or why it need not.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { readdirSync, readFileSync } from "node:fs"
-import path from "node:path"
+import { codeOf, sourceFiles } from "./support/sourceFiles.js"
 
 /** What joins bytes, or makes rows of them. */
 const joins =
@@ -54,18 +53,8 @@ const own: Reasons = {
     "our own tables: pages of lists are bounded, journals are counted as they are read"
 }
 
-const files = (directory: string): ReadonlyArray<string> =>
-  readdirSync(directory, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map((entry) => path.join(entry.parentPath, entry.name))
-
-const code = (file: string) =>
-  readFileSync(file, "utf8")
-    .replaceAll(/\/\*[^]*?\*\//g, "")
-    .replaceAll(/(?<!:)\/\/.*$/gm, "")
-
 describe("bytes from outside", () => {
-  const found = files("src").filter((file) => joins.test(code(file)))
+  const found = sourceFiles("src").filter((file) => joins.test(codeOf(file)))
 
   it("are joined only where they are counted, or are our own", () => {
     assert.deepStrictEqual(
@@ -81,6 +70,6 @@ describe("bytes from outside", () => {
   })
 
   it.each(Object.entries(counted))("in %s (%s) are taken from a holding", (file) => {
-    assert.match(code(takers[file] ?? file), /\.(?:tryTake|take)\(|take(?:ForBody|Bytes)\(/)
+    assert.match(codeOf(takers[file] ?? file), /\.(?:tryTake|take)\(|take(?:ForBody|Bytes)\(/)
   })
 })

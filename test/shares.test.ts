@@ -3,8 +3,7 @@
  * whatever waits round-robin by other keys, or is kept by organisation, stands here with the reason why that is no share.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { readdirSync, readFileSync } from "node:fs"
-import path from "node:path"
+import { codeOf, sourceFiles } from "./support/sourceFiles.js"
 
 interface Reasons {
   readonly [file: string]: string
@@ -39,14 +38,7 @@ const byOrganisation: Reasons = {
 /** Makes branded values without a check. */
 const brands: Reasons = { "src/domain/share/ShareOwner.ts": "the owners of shares" }
 
-const files = readdirSync("src", { withFileTypes: true, recursive: true })
-  .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-  .map((entry) => path.join(entry.parentPath, entry.name))
-
-const code = (file: string) =>
-  readFileSync(file, "utf8")
-    .replaceAll(/\/\*[^]*?\*\//g, "")
-    .replaceAll(/(?<!:)\/\/.*$/gm, "")
+const files = sourceFiles("src")
 
 describe("a share of a node", () => {
   it.each([
@@ -54,7 +46,7 @@ describe("a share of a node", () => {
     ["is kept or counted by organisation", /Map<OrganisationId\b|\bmakeTally\(\)|\bperOrganisation\b/, byOrganisation],
     ["has an owner that was made elsewhere", /Brand\.nominal\b|as (?:ShareOwner|OrganisationOwner)\b/, brands]
   ] as const)("never %s", (_, form, reasons) => {
-    const found = files.filter((file) => form.test(code(file)))
+    const found = files.filter((file) => form.test(codeOf(file)))
     assert.deepStrictEqual(
       found.filter((file) => reasons[file] === undefined),
       [],

@@ -4,24 +4,18 @@ import { randomBytes } from "node:crypto"
 import { sessionLimits } from "../../src/domain/access/Session.js"
 import { findViolations } from "../support/accessibility.js"
 import { eventually } from "../support/eventually.js"
-import { type Ask, type Running, start } from "../support/InProcess.js"
+import type { Ask } from "../support/InProcess.js"
+import { type MailService, startWithMail } from "../support/mailService.js"
 import { cookieOf, form, origin, signInTo } from "../support/signIn.js"
-import { type SmtpServer, startSmtpServer } from "../support/smtpServer.js"
 
-let svc: Running
-let mailbox: SmtpServer
+let service: MailService
+let svc: MailService["svc"]
+let mailbox: MailService["mailbox"]
 beforeAll(async () => {
-  mailbox = await startSmtpServer(["svc", "password"])
-  svc = await start({
-    SVC_PUBLIC_URL: origin,
-    SVC_EGRESS_ALLOW: "127.0.0.1/32",
-    SVC_SMTP_URL: `smtp://svc:password@127.0.0.1:${mailbox.port}?from=svc@example.com&security=none`
-  })
+  service = await startWithMail()
+  ;({ mailbox, svc } = service)
 })
-afterAll(async () => {
-  await svc.stop()
-  await mailbox.close()
-})
+afterAll(() => service.stop())
 
 const { askWith, newLink, newOwner, open: openLink } = signInTo(() => svc)
 

@@ -17,8 +17,8 @@ export interface Insistence {
 }
 
 /**
- * Repeats `commit` while the database does not answer. An interruption ends it after some seconds, never within a try, so that
- * nobody is left in doubt what was committed. Fails as the last try did.
+ * Repeats `commit` while the database does not answer. An interruption ends it after some seconds, and never cuts a try short:
+ * each ends with the answer of the database, or with its failure. Fails as the last try did.
  */
 export const insist = <A, E, R>(
   commit: Effect.Effect<A, E | Unavailable, R>,

@@ -206,8 +206,8 @@ export const statusRefusal = ({ identityId, status }: User): ValidationFailed | 
 }
 
 /**
- * The address of a person who calls and says who it is, by `actor`: nobody who has signed in acts as another. Left: the
- * request names another.
+ * The address of the person who has signed in, whom a request may name by `actor`. Left: the request names somebody else,
+ * as whom this person may not act.
  */
 export const claimedPerson = (
   { email, id }: User,

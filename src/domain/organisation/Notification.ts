@@ -26,7 +26,7 @@ export const notificationStatuses = ["queued", "sent", "failed", "read"] as cons
 const notificationMembers = {
   id: generatedValue(NotificationId, Schema.String),
   organisationId: owner(OrganisationId),
-  /** Whose records it names; `null`: it names nothing of a workspace. */
+  /** The workspace whose records it names; `null`: it is about the organisation as a whole. */
   spaceId: hidden(Schema.NullOr(SpaceId)),
   customerId: optional(Schema.NullOr(CustomerId), null, Schema.NullOr(Schema.String), Schema.NullOr(Schema.String)),
   userId: optional(Schema.NullOr(Schema.String), null, Schema.NullOr(Schema.String.pipe(Schema.maxLength(200)))),

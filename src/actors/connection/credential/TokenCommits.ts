@@ -30,8 +30,8 @@ interface Refreshed {
 }
 
 /**
- * Refuses the end of a refresh that another one or another credential has overtaken. Without an intent nobody has asked since:
- * these are the newest tokens.
+ * Refuses the end of a refresh when the credential was replaced since it began, or another refresh was begun. Where no intent
+ * is stored any more, no request was sent since, so that these are the newest tokens.
  */
 const requireRequest =
   ({ intent, number }: Pick<Refreshed, "intent" | "number">) =>
@@ -74,7 +74,7 @@ export const makeTokenCommits = Effect.gen(function* () {
       log(id, Effect.logWarning("connection.kept_tokens_stay"), { reason })
     )
 
-  /** Stores tokens. `vault` is open already: it may not be to be had now. */
+  /** Stores tokens. `vault` was opened before the request, since opening it may take the database. */
   const commitTokens = Effect.fnUntraced(function* (
     self: ConnectionOwner,
     { connection, credential }: OpenConnection,

@@ -40,8 +40,8 @@ const findApproval = Effect.fnUntraced(function* (tx: Tx, caller: Principal, exe
 const notAnApprover = () => invalid("actor", "NOT_AN_APPROVER", "is none of the approvers")
 
 /**
- * The approver as whom the caller decides: a person who has signed in, by its address, or whom a key names. Fails with
- * `ValidationFailed` if a person names another, a key names nobody, or it is none of the approvers.
+ * The approver as whom the caller decides: a person who has signed in decides as itself, a key names the approver. Fails with
+ * `ValidationFailed` if a person names somebody else, if a key names no one, or if the approval has no such approver.
  */
 const approverOf = Effect.fnUntraced(function* (
   tx: Tx,
