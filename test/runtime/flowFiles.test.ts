@@ -17,7 +17,13 @@ const { readFlowFile, writeFlowFile } = makeComputations(async () => Uint8Array.
 const read = (format: FlowFileFormat, source: string) => readFlowFile({ format, source, path: "import.source" })
 
 const write = (format: FlowFileFormat, name: string, spec: JsonObject, description?: string): string => {
-  const written = writeFlowFile({ format, name, spec, ...(description === undefined ? {} : { description }) })
+  const written = writeFlowFile({
+    format,
+    name,
+    spec,
+    generation: 1,
+    ...(description === undefined ? {} : { description })
+  })
   if (!written.ok) throw new Error(JSON.stringify(written.mistakes))
   return written.value
 }

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { setImmediate } from "node:timers/promises"
 import type { KnownConnectors } from "../../src/domain/flow/Checks.js"
+import { presentGeneration } from "../../src/domain/flow/Generation.js"
 import type { Json } from "../../src/domain/Json.js"
 import { analyse } from "../../src/runtime/computing/workflow/Analyse.js"
 import { compileFlow, writeCode } from "../../src/runtime/computing/workflow/FlowCompile.js"
@@ -147,7 +148,9 @@ describe("A flow", () => {
         const { spec } = flow
         const expected = await interpret(spec, flow.input, stub)
         const compiled = Either.getOrThrow(compileFlow({ name: "random", spec: spec as unknown as Json, connectors }))
-        const exported = Either.getOrThrow(writeCode({ name: "random", spec: spec as unknown as Json }))
+        const exported = Either.getOrThrow(
+          writeCode({ name: "random", spec: spec as unknown as Json, generation: presentGeneration })
+        )
         assert.strictEqual(Either.getOrThrow(analyse(exported)).script, compiled.script, "the export is what runs")
         const made = new Set<string>()
         try {

@@ -49,10 +49,15 @@ export const waitsOf = (steps: ReadonlyArray<Any>): ReadonlyMap<string, Readonly
     for (const branch of step.config?.branches ?? [])
       for (const name of branch.skip ?? []) waits.get(name)?.add(step.name)
   }
+  const named = new Map([...waits].map(([name, own]) => [name, new Set(own)]))
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+    [...(named.get(from) ?? [])].some((one) => one === to || (!seen.has(one) && reaches(one, to, seen.add(one))))
   steps.forEach((step, at) => {
-    const own = waits.get(step.name)
-    const previous = steps[at - 1]
-    if (own?.size === 0 && step.dependsOn === undefined && previous !== undefined) own.add(previous.name)
+    if (step.dependsOn !== undefined) return
+    const before = steps.slice(0, at)
+    // What an earlier step reads or names comes before that step, and so before those between.
+    const user = before.findIndex((one) => reaches(one.name, step.name))
+    for (const one of user === -1 ? before : before.slice(0, user)) waits.get(step.name)?.add(one.name)
   })
   return waits
 }

@@ -15,7 +15,7 @@ import type { MapLoss } from "../../domain/mapping/FieldMapRecord.js"
 import type { LossyMap } from "../../domain/mapping/inspect/MapLosses.js"
 import type { MapTraceInput, MapTraceResult } from "../../domain/mapping/inspect/MapTrace.js"
 import type { FlowResume, ResumedFlow, StepChanges } from "../../domain/flow/Resume.js"
-import type { ExportFormat, FlowFile, FlowImport } from "../../domain/flow/FlowFile.js"
+import type { ExportFormat, FileOrder, FlowFile, FlowImport } from "../../domain/flow/FlowFile.js"
 import type { FlowUses, KnownConnectors } from "../../domain/flow/Checks.js"
 import type {
   Diagram,
@@ -81,9 +81,17 @@ export interface ComputationTable {
   readonly analyseWorkflow: { readonly input: string; readonly output: Validated<WorkflowAnalysis, SourceIssue> }
   /** What the steps of a flow use, to be looked up before `compileFlow`. */
   readonly readFlow: { readonly input: Json; readonly output: FlowUses }
-  /** Checks the steps of a flow, and compiles them to a workflow's script. `name`: the workflow's. */
+  /**
+   * Checks the steps of a flow, and compiles them to a workflow's script. `name`: the workflow's; `isCompared`: warns of steps
+   * that the first generation ran in another order.
+   */
   readonly compileFlow: {
-    readonly input: { readonly name: string; readonly spec: Json; readonly connectors: KnownConnectors }
+    readonly input: {
+      readonly name: string
+      readonly spec: Json
+      readonly connectors: KnownConnectors
+      readonly isCompared?: boolean
+    }
     readonly output: Validated<FlowAnalysis>
   }
   /** Reads a flow's file: a `.flow.js` is evaluated by an engine of its own, without any host call. Paths begin with `path`. */
@@ -91,9 +99,17 @@ export interface ComputationTable {
     readonly input: FlowImport & { readonly path: string }
     readonly output: Validated<FlowFile>
   }
-  /** Writes a flow as a file. Code is written of a flow without mistakes. */
+  /**
+   * Writes a flow as a file. Code, and the earlier order as `dependsOn`, are written of a flow without mistakes.
+   * `generation`: whose order the steps have.
+   */
   readonly writeFlowFile: {
-    readonly input: FlowFile & { readonly name: string; readonly format: ExportFormat }
+    readonly input: FlowFile & {
+      readonly name: string
+      readonly format: ExportFormat
+      readonly generation: number
+      readonly order?: FileOrder
+    }
     readonly output: Validated<string>
   }
   /** Checks a flow, and compiles one step of it to the script of its test. An unknown step: the mistake `UNKNOWN_STEP`. */

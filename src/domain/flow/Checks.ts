@@ -10,8 +10,9 @@ import { mappingReferences } from "../mapping/MappingChecks.js"
 import { templateReferences } from "../expression/References.js"
 import { decodeStrict } from "../SchemaIssues.js"
 import { camelSlug } from "../connector/Binding.js"
-import { type Dependencies, type Ordering, orderOf } from "./Dependencies.js"
+import { type Ordering, orderOf } from "./Dependencies.js"
 import { type Flow, flowOf, isLoopBody, ownersOf } from "./Flow.js"
+import { presentGeneration } from "./Generation.js"
 import { scheduleMistakes } from "../trigger/Schedule.js"
 import { customAuthMistakes } from "./CustomAuth.js"
 import { describedTrigger } from "./FlowTrigger.js"
@@ -32,10 +33,8 @@ export interface KnownConnector {
 export type KnownConnectors = { readonly [name: string]: KnownConnector }
 
 /** A flow without mistakes. */
-export interface CheckedFlow {
+export interface CheckedFlow extends Omit<Ordering, "mistakes"> {
   readonly flow: Flow
-  readonly dependencies: Dependencies
-  readonly reads: Ordering["reads"]
   /** It waits for people or time: its version runs as Long. */
   readonly isLong: boolean
 }
@@ -90,13 +89,14 @@ const tooLarge = (document: Json): boolean => JSON.stringify(document).length > 
 
 /**
  * Left: all mistakes, never empty. `connectors`: `undefined` does not look names up. `further`: mistakes in what only the
- * caller can read, such as patterns and code.
+ * caller can read, such as patterns and code. `generation`: whose order the steps have.
  */
 export const checkFlow = (
   document: Json,
   connectors: KnownConnectors | undefined,
   types: ReadonlyArray<StepType> = stepTypes,
-  further: (flow: Flow) => Mistakes = () => []
+  further: (flow: Flow) => Mistakes = () => [],
+  generation = presentGeneration
 ): Either.Either<CheckedFlow, Mistakes> => {
   if (tooLarge(document)) {
     const message = `is larger than ${guest.sourceBytes / 1024} KiB: move data into the input, a secret or svc.db`
@@ -106,7 +106,7 @@ export const checkFlow = (
     Either.mapLeft(decode(document), (issues) => detailsOf(issues, "is not a member of this part")),
     (spec) =>
       Either.flatMap(flowOf(spec, types), (flow) => {
-        const { dependencies, mistakes, reads } = orderOf(flow)
+        const { mistakes, ...ordering } = orderOf(flow, generation)
         const own = [
           ...mistakes,
           ...(connectors === undefined ? [] : actionMistakes(flow, connectors)),
@@ -118,7 +118,7 @@ export const checkFlow = (
         const all = [...own, ...further(flow).filter(({ path }) => !named.has(path))]
         return all.length > 0
           ? Either.left(all)
-          : Either.right({ flow, dependencies, reads, isLong: flow.nodes.some(({ shape }) => shape.isLong) })
+          : Either.right({ flow, ...ordering, isLong: flow.nodes.some(({ shape }) => shape.isLong) })
       })
   )
 }

@@ -1,41 +1,42 @@
 /**
- * What each step waits for: the steps that its expressions read and those that it names, else the one before it. A step
- * inside of another makes the outer one wait for what is outside of that. A gate comes before the steps that it may skip.
+ * What the steps of a flow read and name, and the order that follows. A step inside of another makes the outer one wait for
+ * what is outside of that. A gate comes before the steps that it may skip.
  */
 import type { Mistakes } from "../expression/Checks.js"
 import type { ExpressionPlace } from "./StepType.js"
 import { type Flow, isLoopBody, isWithin, liftedTo, ownersOf, type StepList, type StepNode } from "./Flow.js"
 import { conditionReferences, type Reference, type References, templateReferences } from "../expression/References.js"
 import { mappingReferences } from "../mapping/MappingChecks.js"
-
-/** The steps of the same list that a step waits for, in the list's order. */
-export type Dependencies = ReadonlyMap<StepNode, ReadonlyArray<StepNode>>
+import { presentGeneration } from "./Generation.js"
+import { type Dependencies, type Edges, listsOf, waitsOf, waitsOfFirstGeneration } from "./Waits.js"
 
 /** What a flow's steps wait for, and the mistakes in what they read. */
 export interface Ordering {
   readonly dependencies: Dependencies
+  readonly edges: Edges
   /** By loop: the names of steps outside of it that the steps inside read. */
   readonly reads: ReadonlyMap<StepNode, ReadonlyArray<string>>
   readonly mistakes: Mistakes
 }
 
 /** The flow's order. Its mistakes: unknown names, names that are out of scope, and cycles. */
-export const orderOf = (flow: Flow): Ordering => {
+export const orderOf = (flow: Flow, generation = presentGeneration): Ordering => {
   const order = new Order(flow)
   for (const node of flow.nodes) order.add(node)
-  const dependencies = order.dependencies()
+  const { edges } = order
+  const dependencies = generation === 1 ? waitsOfFirstGeneration(edges) : waitsOf(flow, edges)
   const reads = new Map([...order.reads].map(([loop, names]) => [loop, [...names]] as const))
-  return { dependencies, reads, mistakes: [...order.mistakes, ...cycleMistakes(flow, dependencies)] }
+  return { dependencies, edges, reads, mistakes: [...order.mistakes, ...cycleMistakes(flow, edges)] }
 }
 
-/** Collects what steps wait for. */
+/** Collects what steps read and name. */
 class Order {
   readonly mistakes: Array<Mistakes[number]> = []
   readonly reads = new Map<StepNode, Set<string>>()
-  private readonly waits: ReadonlyMap<StepNode, Set<StepNode>>
+  readonly edges: ReadonlyMap<StepNode, Set<StepNode>>
 
   constructor(private readonly flow: Flow) {
-    this.waits = new Map(flow.nodes.map((node) => [node, new Set()]))
+    this.edges = new Map(flow.nodes.map((node) => [node, new Set()]))
   }
 
   /** Adds what a step reads, names and skips. */
@@ -48,17 +49,6 @@ class Order {
       if (found !== undefined) this.waitFor(node, found)
     }
     for (const { name, path } of node.shape.skips ?? []) this.addSkip(node, name, `${node.path}.${path}`)
-  }
-
-  /** What each step waits for: without anything, the step before it. */
-  dependencies(): Dependencies {
-    const found = new Map<StepNode, ReadonlyArray<StepNode>>()
-    for (const [node, waits] of this.waits) {
-      const previous = node.list.nodes[node.index - 1]
-      const isFollowing = waits.size === 0 && node.step.dependsOn === undefined && previous !== undefined
-      found.set(node, isFollowing ? [previous] : [...waits].toSorted((a, b) => a.index - b.index))
-    }
-    return found
   }
 
   private addReading(node: StepNode, { at, path, roots, scope }: PlacedReading): void {
@@ -86,7 +76,7 @@ class Order {
     const skipped = gate.list.nodes.find((one) => one.step.name === name)
     if (skipped === undefined || skipped === gate)
       this.refuse(at, "UNKNOWN_STEP", `"${name}" is not another step of the list in which the gate stands`)
-    else this.waits.get(skipped)?.add(gate)
+    else this.edges.get(skipped)?.add(gate)
   }
 
   /** Lets the steps around `from` wait for `to`, where they share a list. */
@@ -94,7 +84,7 @@ class Order {
     for (const one of [from, ...ownersOf(from.list)]) {
       const lifted = liftedTo(to, one.list)
       if (lifted === undefined) continue
-      if (lifted !== one) this.waits.get(one)?.add(lifted)
+      if (lifted !== one) this.edges.get(one)?.add(lifted)
       return
     }
   }
@@ -178,9 +168,9 @@ const rootProblem = (list: StepList, more: ReadonlyArray<string>, root: string):
 // --- Cycles ---
 
 /** One mistake for each list with a cycle, which names the steps on it. */
-const cycleMistakes = (flow: Flow, dependencies: Dependencies): Mistakes =>
-  [flow.root, ...flow.nodes.flatMap(({ lists }) => lists)].flatMap((list) => {
-    const cycle = findCycle(list, dependencies)
+const cycleMistakes = (flow: Flow, edges: Edges): Mistakes =>
+  listsOf(flow).flatMap((list) => {
+    const cycle = findCycle(list, edges)
     const [first] = cycle
     return first === undefined
       ? []
@@ -194,18 +184,18 @@ const cycleMistakes = (flow: Flow, dependencies: Dependencies): Mistakes =>
   })
 
 /** The steps on a cycle, each waiting for the next; empty without one. */
-const findCycle = (list: StepList, dependencies: Dependencies): ReadonlyArray<StepNode> => {
+const findCycle = (list: StepList, edges: Edges): ReadonlyArray<StepNode> => {
   const done = new Set<StepNode>()
   for (const start of list.nodes) {
-    const trail: Array<{ readonly node: StepNode; next: number }> = []
+    const trail: Array<{ readonly node: StepNode; readonly waits: ReadonlyArray<StepNode>; next: number }> = []
     const onTrail = new Set<StepNode>()
     const enter = (node: StepNode): void => {
-      trail.push({ node, next: 0 })
+      trail.push({ node, waits: [...(edges.get(node) ?? [])], next: 0 })
       onTrail.add(node)
     }
     if (!done.has(start)) enter(start)
     for (let top = trail.at(-1); top !== undefined; top = trail.at(-1)) {
-      const next = dependencies.get(top.node)?.[top.next++]
+      const next = top.waits[top.next++]
       if (next === undefined) {
         trail.pop()
         onTrail.delete(top.node)

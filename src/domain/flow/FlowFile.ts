@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { isList, isObject, type Json, type JsonObject } from "../Json.js"
 import { bodyBytes } from "../Limits.js"
+import { presentGeneration } from "./Generation.js"
 import { literal, textWithLines } from "./JavaScript.js"
 
 /** Forms of files that a flow is made from: the document as JSON, and a module whose default export is the document. */
@@ -15,6 +16,10 @@ export type FlowFileFormat = typeof FlowFileFormat.Type
 export const ExportFormat = Schema.Literal(...FlowFileFormat.literals, "code")
 export type ExportFormat = typeof ExportFormat.Type
 
+/** `earlier`: what the first generation of steps took from their places and references stands as `dependsOn`. */
+export const FileOrder = Schema.Literal("earlier")
+export type FileOrder = typeof FileOrder.Type
+
 /** The members of a file beside those of its document. */
 export const fileMembers = {
   $schema: "The location of this schema, for editors. It is not stored.",
@@ -22,10 +27,14 @@ export const fileMembers = {
   description: "What the flow does."
 } as const
 
+/** The member of a file that says for which order of steps it was written. */
+export const generationDescription = `The generation of the order of steps. A file without it may be of the first one: an import warns if that ran the steps in another order. ${presentGeneration} is the present one.`
+
 /** What a file says. */
 export interface FlowFile {
   readonly name?: string
   readonly description?: string
+  readonly generation?: number
   readonly spec: JsonObject
 }
 
@@ -48,7 +57,8 @@ const withoutIds = (spec: JsonObject): JsonObject => {
 }
 
 /** Members in the order in which people read them: these first and those last. A stored document has an order of its own. */
-const firstMembers = "name description type trigger connector action path op over as channel when dependsOn".split(" ")
+const firstMembers =
+  "name description generation type trigger connector action path op over as channel when dependsOn".split(" ")
 const lastMembers = "steps result else response".split(" ")
 const ranks = new Map([
   ...firstMembers.map((name, at) => [name, at - firstMembers.length] as const),
@@ -63,10 +73,11 @@ const inReadingOrder = (value: Json): Json => {
   return Object.fromEntries(members.map(([name, child]) => [name, inReadingOrder(child)]))
 }
 
-const fileOf = ({ description, name, spec }: FlowFile): Json =>
+const fileOf = ({ description, generation = 1, name, spec }: FlowFile): Json =>
   inReadingOrder({
     ...(name === undefined ? {} : { name }),
     ...(description === undefined || description === "" ? {} : { description }),
+    ...(generation === 1 ? {} : { generation }),
     ...withoutIds(spec)
   })
 
@@ -78,10 +89,11 @@ export const flowFileText = (format: FlowFileFormat, file: FlowFile): string =>
 
 /** The flow of a file's members; the others are its document. */
 export const flowOfFile = (members: JsonObject): { readonly [member in keyof FlowFile]: Json } => {
-  const { $schema: _, description, name, ...spec } = members
+  const { $schema: _, description, generation, name, ...spec } = members
   return {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
+    ...(generation === undefined ? {} : { generation }),
     spec
   }
 }

@@ -2,7 +2,8 @@
 import { JSONSchema, type Schema } from "effect"
 import { membersOf, withoutTitles } from "../connector/FileSchema.js"
 import type { Json, JsonObject } from "../Json.js"
-import { fileMembers } from "./FlowFile.js"
+import { fileMembers, generationDescription } from "./FlowFile.js"
+import { presentGeneration } from "./Generation.js"
 import { FlowSpec } from "./Spec.js"
 import type { StepType } from "./StepType.js"
 import { stepTypes } from "./StepTypes.js"
@@ -52,7 +53,10 @@ export const flowSchema = (types: ReadonlyArray<StepType> = stepTypes): JsonObje
     FlowStep: step = {},
     ...others
   } = Object.assign({}, ...configs.map((one) => one.parts), parts)
-  const members = Object.entries(fileMembers).map(([name, description]) => [name, { type: "string", description }])
+  const members = [
+    ...Object.entries(fileMembers).map(([name, description]) => [name, { type: "string", description }]),
+    ["generation", { type: "integer", minimum: 1, maximum: presentGeneration, description: generationDescription }]
+  ]
   return {
     $schema: dialect,
     $id: "urn:svc:flow:1",

@@ -3,17 +3,20 @@ import { Either } from "effect"
 import type { Mistakes } from "../expression/Checks.js"
 import type { Json } from "../Json.js"
 import { decodeStrict } from "../SchemaIssues.js"
-import { type Dependencies, orderOf } from "./Dependencies.js"
+import { orderOf } from "./Dependencies.js"
 import { type Flow, flowOf, isLoopBody, ownersOf, type StepNode } from "./Flow.js"
 import { FlowSpec } from "./Spec.js"
 import { stepTypes } from "./StepTypes.js"
+import type { Dependencies } from "./Waits.js"
 
 /** A run of a flow that resumes another. */
 export interface FlowResume {
   /** The version that ran, and the version that runs now. */
   readonly from: Json
   readonly to: Json
-  /** The path of a step that runs anew, with the steps that depend on it. */
+  /** The generation of the version that runs now. */
+  readonly generation: number
+  /** The path of a step that runs anew, with the steps that wait for it. */
   readonly fromStep?: string
 }
 
@@ -31,14 +34,14 @@ const readFlow = (document: Json): Flow | undefined =>
   Either.getOrUndefined(Either.flatMap(decode(document), (spec) => flowOf(spec, stepTypes)))
 
 /** Left: the path names no step. */
-export const resumeFlow = ({ from, fromStep, to }: FlowResume): Either.Either<ResumedFlow, Mistakes> => {
+export const resumeFlow = ({ from, fromStep, generation, to }: FlowResume): Either.Either<ResumedFlow, Mistakes> => {
   const flow = readFlow(to)
   const before = readFlow(from)
   const changed = flow === undefined || before === undefined ? [] : changedSteps(before, flow)
   if (fromStep === undefined) return Either.right({ anew: [], changed })
   const found = flow === undefined ? undefined : findStep(flow, fromStep)
   if (flow === undefined || found === undefined) return Either.left([unknownStep(fromStep, flow)])
-  return Either.right({ anew: stepsAnew(found, orderOf(flow).dependencies, fromStep), changed })
+  return Either.right({ anew: stepsAnew(found, orderOf(flow, generation).dependencies, fromStep), changed })
 }
 
 const unknownStep = (path: string, flow: Flow | undefined) => {

@@ -6,6 +6,7 @@ import { defaultRetryPolicy, RetryPolicy, Tier } from "../run/Execution.js"
 import { Detail, InvalidState, ValidationFailed, WorkflowUnavailable } from "../Failure.js"
 import { CustomerId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { Json, JsonObject, StoredJson, StoredObject } from "../Json.js"
+import { presentGeneration } from "../flow/Generation.js"
 import { FlowImport } from "../flow/FlowFile.js"
 import { guest } from "../Limits.js"
 import { derivedValue, fixedValue, generatedValue, hidden, optional, owner, recordOf, required } from "../Record.js"
@@ -60,6 +61,11 @@ export const WorkflowVersion = recordOf("WorkflowVersion", {
   inputContract: hidden(StoredContract),
   outputContract: hidden(StoredContract),
   diagram: hidden(StoredJson),
+  generation: derivedValue(
+    Schema.NullOr(Schema.Number).annotations({
+      description: `The generation of the order and the library of its steps, which the version keeps; ${presentGeneration} is the present one. Null: it has no steps.`
+    })
+  ),
   publishedAt: generatedValue(AnsweredTime),
   publishedBy: generatedValue(Schema.String),
   notes: generatedValue(NullableText),

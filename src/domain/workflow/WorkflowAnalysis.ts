@@ -1,5 +1,7 @@
 /** The result of static analysis of a workflow's code: script, bindings, warnings and diagram. */
 
+import type { OrderWarning } from "../flow/OrderWarnings.js"
+
 /** A connector action that the code calls. `action` is `*` if the name is computed at run time. */
 export interface Binding {
   readonly connector: string
@@ -47,7 +49,8 @@ export interface Diagram {
 }
 
 /** What the steps of a flow are compiled to. */
-export interface FlowAnalysis extends WorkflowAnalysis {
+export interface FlowAnalysis extends Omit<WorkflowAnalysis, "warnings"> {
+  readonly warnings: ReadonlyArray<SourceIssue | OrderWarning>
   /** The workflow in code form that makes the same calls. */
   readonly source: string
   /** It waits for people or time: its version runs as Long. */

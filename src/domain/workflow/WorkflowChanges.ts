@@ -5,6 +5,7 @@ import { type Detail, InvalidState, invalid, ValidationFailed } from "../Failure
 import type { CustomerId, EventId, OrganisationId, SpaceId, WorkflowId } from "../Ids.js"
 import { canonicalJson, type Json, type JsonObject } from "../Json.js"
 import { nextVersion } from "../Record.js"
+import { generationOf } from "../flow/Generation.js"
 import { slugOf, slugPattern } from "../Slug.js"
 import {
   type CreateWorkflow,
@@ -46,8 +47,9 @@ export const incompleteContent = (mistakes: ReadonlyArray<Detail>): CompiledCont
   }))
 })
 
-/** The text whose hash identifies a content. */
+/** The text whose hash identifies a content, and the program that it is compiled to. */
 export const contentText = (content: {
+  readonly script: string | null
   readonly form: string
   readonly source: string | null
   readonly spec: Json
@@ -59,8 +61,15 @@ export const contentText = (content: {
     source: content.source,
     spec: content.spec,
     inputContract: content.inputContract,
-    outputContract: content.outputContract
+    outputContract: content.outputContract,
+    ...generationMember(content.script)
   })
+
+/** Content of the first generation, and code without steps, have their hash without one. */
+const generationMember = (script: string | null): JsonObject => {
+  const generation = generationOf(script) ?? 1
+  return generation === 1 ? {} : { generation }
+}
 
 /** The refusal of a name that is neither a flow name nor a slug, or that is a path of the API. */
 export const nameProblem = (name: string): ValidationFailed | undefined => {

@@ -1,11 +1,18 @@
 /** Workflows and versions as the API shows them. Contract: workflow record. */
 import { Struct } from "effect"
 import { readBindings } from "../connector/Binding.js"
+import { generationOf, isOfOlderGeneration } from "../flow/Generation.js"
+import { isOrderWarning } from "../flow/OrderWarnings.js"
+import { isList, type Json } from "../Json.js"
 import { type Deployment, type Workflow, WorkflowVersion } from "./Workflow.js"
 
 /** A version as the API shows it. */
 export const versionView = (version: WorkflowVersion) =>
-  WorkflowVersion.show(version, { version: version.number, bindings: readBindings(version.bindings) })
+  WorkflowVersion.show(version, {
+    version: version.number,
+    generation: generationOf(version.script),
+    bindings: readBindings(version.bindings)
+  })
 
 /** What a version consists of, as the draft has it. */
 export const contentView = ({ inputContract, number, outputContract, source, spec }: WorkflowVersion) => ({
@@ -24,6 +31,26 @@ const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersi
     ({ number, workflowId }) => workflowId === workflow.id && number === workflow.publishedVersion
   )
   return readBindings(published?.contentHash === workflow.contentHash ? published.bindings : workflow.bindings)
+}
+
+/** The numbers of the versions of an earlier generation that are published or deployed. */
+const olderVersions = (
+  { publishedVersion }: Workflow,
+  { deployments, versions }: WorkflowParts
+): ReadonlyArray<number> => {
+  const used = new Set([publishedVersion, ...deployments.map(({ number }) => number)])
+  return versions.flatMap(({ number, script }) => (used.has(number) && isOfOlderGeneration(script) ? [number] : []))
+}
+
+/** The draft's warnings. How the earlier order differs is of interest while it is in use. */
+const shownWarnings = (workflow: Workflow, parts: WorkflowParts): Json => {
+  const older = olderVersions(workflow, parts)
+  const stored = isList(workflow.warnings) ? workflow.warnings : []
+  if (older.length === 0)
+    return workflow.publishedVersion === null ? stored : stored.filter((one) => !isOrderWarning(one))
+  const [what, them] = older.length === 1 ? ["version", "it keeps"] : ["versions", "they keep"]
+  const message = `${what} ${older.join(", ")}: of an earlier generation of steps, whose order and library ${them}; publishing the draft makes a version of the present one`
+  return [...stored, { path: "spec", code: "OLDER_GENERATION", message }]
 }
 
 /** What a list does not show: members that can be large, and those that are not for clients. */
@@ -47,25 +74,28 @@ export interface WorkflowParts {
 }
 
 /** A workflow as the API shows it. */
-export const workflowView = (workflow: Workflow, { deployments, diagram, versions }: WorkflowParts) => ({
-  ...workflowSummary(workflow, versions),
-  draft: {
-    code: workflow.source,
-    spec: workflow.spec,
-    contentHash: workflow.contentHash,
-    updatedAt: workflow.draftUpdatedAt
-  },
-  inputContract: workflow.inputContract,
-  outputContract: workflow.outputContract,
-  warnings: workflow.warnings,
-  problems: workflow.problems,
-  versions: versions.map(versionView),
-  deployments: deployments.map(({ customerId, deployedAt, environment, number }) => ({
-    environment,
-    version: number,
-    customerId,
-    deployedAt
-  })),
-  ...(diagram ? { diagram: workflow.diagram } : {})
-})
+export const workflowView = (workflow: Workflow, parts: WorkflowParts) => {
+  const { deployments, diagram, versions } = parts
+  return {
+    ...workflowSummary(workflow, versions),
+    draft: {
+      code: workflow.source,
+      spec: workflow.spec,
+      contentHash: workflow.contentHash,
+      updatedAt: workflow.draftUpdatedAt
+    },
+    inputContract: workflow.inputContract,
+    outputContract: workflow.outputContract,
+    warnings: shownWarnings(workflow, parts),
+    problems: workflow.problems,
+    versions: versions.map(versionView),
+    deployments: deployments.map(({ customerId, deployedAt, environment, number }) => ({
+      environment,
+      version: number,
+      customerId,
+      deployedAt
+    })),
+    ...(diagram ? { diagram: workflow.diagram } : {})
+  }
+}
 export type WorkflowView = ReturnType<typeof workflowView>

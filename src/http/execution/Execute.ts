@@ -47,19 +47,17 @@ export const make = Effect.gen(function* () {
   const { replyTo } = yield* makeStartReplies
   const digests = yield* Digests
   const quota = yield* StartQuota
-  const { checkDraft } = yield* makeDraftRuns
+  const { checkDraft, draftOf } = yield* makeDraftRuns
   const clock = yield* Effect.clock
 
   const runnableOf = (
-    { organisationId }: Principal,
+    caller: Principal,
     workflow: WorkflowId,
     environment: string,
     draft: boolean,
     customer: CustomerId | null
   ) =>
-    draft
-      ? runnables.draft(organisationId, workflow)
-      : runnables.inEnvironment(organisationId, workflow, environment, customer)
+    draft ? draftOf(caller, workflow) : runnables.inEnvironment(caller.organisationId, workflow, environment, customer)
 
   const startRun = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest, call: StartCall) {
     const { caller } = exchange

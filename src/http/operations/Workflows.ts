@@ -3,7 +3,7 @@ import { HttpApiSchema } from "@effect/platform"
 import { maxVersionsShown } from "../../actors/management/workflow/WorkflowRecords.js"
 import { Schema, Effect } from "effect"
 import { Json, JsonObject } from "../../domain/Json.js"
-import { ExportFormat } from "../../domain/flow/FlowFile.js"
+import { ExportFormat, FileOrder } from "../../domain/flow/FlowFile.js"
 import { Trigger } from "../../domain/trigger/Trigger.js"
 import { WorkflowDraft } from "../../domain/workflow/Draft.js"
 import { CreateWorkflowBody, UpdateWorkflow, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
@@ -286,17 +286,21 @@ export const workflowsOperations = [
     name: "workflows.export",
     summary: "Export a workflow as a file",
     description:
-      "Gives the draft, or a version, as a file without ids, URLs or secrets: the steps as JSON or as a module, which an import takes, or code that makes the same calls.",
+      "Gives the draft, or a version, as a file without ids, URLs or secrets: the steps as JSON or as a module, which an import takes, or code that makes the same calls. With `order=earlier` the order that the first generation took from the places and references of steps stands in it as `dependsOn`.",
     answers: { 200: "The file." },
     route: "GET /api/v1/workflows/:wid/export",
-    query: Schema.Struct({ format: Schema.optional(ExportFormat), version: Schema.optional(VersionNumber) }),
+    query: Schema.Struct({
+      format: Schema.optional(ExportFormat),
+      order: Schema.optional(FileOrder),
+      version: Schema.optional(VersionNumber)
+    }),
     output: file("text/javascript", "application/json"),
     permit: "workflows:read",
     scoped: { workflow: "path" },
     use: (workflows, { context, path, query }) =>
       Effect.gen(function* () {
         const version = query.version === undefined ? undefined : yield* versionNumber(query.version)
-        const { fileName, text, type } = yield* workflows.exportFile(context, path.wid, query.format, version)
+        const { fileName, text, type } = yield* workflows.exportFile(context, path.wid, { ...query, version })
         context.replyHeaders["content-type"] = `${type}; charset=utf-8`
         context.replyHeaders["content-disposition"] = `attachment; filename="${fileName}"`
         return text

@@ -1,6 +1,7 @@
 /** What a re-run takes over from the run that it resumes. Contract: retry and resume against the journal. */
 import { Effect } from "effect"
 import { refuseWith, type Failure, ValidationFailed } from "../../../domain/Failure.js"
+import { generationOf, presentGeneration } from "../../../domain/flow/Generation.js"
 import { resumptionsAtSteps } from "../../../domain/run/RunAnew.js"
 import {
   callsToRepeat,
@@ -63,7 +64,12 @@ export const makeResumedRun = Effect.gen(function* () {
         `the runs of this chain were resumed at steps ${resumptionsAtSteps} times, which is the most: leave fromStep out, or use the mode fresh`
       )
     const resumed = yield* Effect.catchTag(
-      compute("resumeFlow", organisationId, { from, to, ...(fromStep === undefined ? {} : { fromStep }) }),
+      compute("resumeFlow", organisationId, {
+        from,
+        to,
+        generation: generationOf(runnable.script) ?? presentGeneration,
+        ...(fromStep === undefined ? {} : { fromStep })
+      }),
       "TooCostly",
       (error) => refusedSteps([tooCostlyDetail("fromStep", error)])
     )

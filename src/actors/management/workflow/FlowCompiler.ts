@@ -26,6 +26,12 @@ export const stepsRefusal = (mistakes: ReadonlyArray<Detail>): ValidationFailed 
 
 const costlySteps = (error: TooCostly) => Effect.fail(stepsRefusal([{ ...tooCostlyDetail("steps", error) }]))
 
+/** `isCompared`: with the order of the first generation. `isStored`: saved before, by somebody who was allowed to write code. */
+export interface FlowOptions {
+  readonly isCompared?: boolean
+  readonly isStored?: boolean
+}
+
 /** Makes the functions that compile steps, and one step for its test; both fail with all mistakes in the flow. */
 export const makeFlowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
@@ -65,11 +71,16 @@ export const makeFlowCompiler = Effect.gen(function* () {
   const usesOf = (organisation: OrganisationId, spec: JsonObject) =>
     Effect.catchTag(compute("readFlow", organisation, spec), "TooCostly", costlySteps)
 
-  const compileFlow = Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
+  const compileFlow = Effect.fnUntraced(function* (
+    caller: Principal,
+    spec: JsonObject,
+    name: string,
+    { isCompared = false, isStored = false }: FlowOptions
+  ) {
     const { organisationId } = caller
     const uses = yield* usesOf(organisationId, spec)
-    yield* refuseWith(uses.hasCode ? codeRefusal(caller) : undefined)
-    const request = { name, spec, connectors: yield* findAll(organisationId, uses) }
+    yield* refuseWith(uses.hasCode && !isStored ? codeRefusal(caller) : undefined)
+    const request = { name, spec, isCompared, connectors: yield* findAll(organisationId, uses) }
     const compiled = yield* Effect.catchTag(compute("compileFlow", organisationId, request), "TooCostly", costlySteps)
     if (!compiled.ok) return yield* stepsRefusal(compiled.mistakes)
     const { warnings } = compiled.value

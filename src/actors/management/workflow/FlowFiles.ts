@@ -1,6 +1,7 @@
 /** Imports workflows from files, and exports them. A file holds the flow's document, and no id, URL or secret of a workflow. */
 import { Effect } from "effect"
-import { type ExportFormat, fileKind, type FlowFile } from "../../../domain/flow/FlowFile.js"
+import { type ExportFormat, fileKind, type FileOrder, type FlowFile } from "../../../domain/flow/FlowFile.js"
+import { generationOf, presentGeneration } from "../../../domain/flow/Generation.js"
 import {
   type Detail,
   type Failure,
@@ -45,7 +46,20 @@ export interface ExportedFile {
 }
 
 /** What an export is made from: the draft of a workflow, or a version. */
-type Exported = Pick<Workflow | WorkflowVersion, "form" | "source" | "spec">
+type Exported = Pick<Workflow | WorkflowVersion, "form" | "source" | "spec" | "script">
+
+/** `version`: absent, the draft. */
+export interface ExportRequest {
+  readonly format?: ExportFormat | undefined
+  readonly order?: FileOrder | undefined
+  readonly version?: number | undefined
+}
+
+/** What a request makes a workflow of. `isCompared`: its steps may be of an earlier generation. */
+interface NewContent {
+  readonly input: CreateWorkflow
+  readonly isCompared: boolean
+}
 
 export const makeFlowFiles = Effect.gen(function* () {
   const { compute } = yield* Computations
@@ -67,9 +81,9 @@ export const makeFlowFiles = Effect.gen(function* () {
   const readBody = Effect.fnUntraced(function* (
     caller: Principal,
     { form, import: file, name, ...rest }: CreateWorkflowBody
-  ): Effect.fn.Return<CreateWorkflow, ValidationFailed | Unavailable> {
+  ): Effect.fn.Return<NewContent, ValidationFailed | Unavailable> {
     if (file === undefined) {
-      if (name !== undefined && form !== undefined) return { name, form, ...rest }
+      if (name !== undefined && form !== undefined) return { input: { name, form, ...rest }, isCompared: false }
       return yield* refusal([
         ...(name === undefined ? [required("name")] : []),
         ...(form === undefined ? [required("form")] : [])
@@ -78,21 +92,29 @@ export const makeFlowFiles = Effect.gen(function* () {
     if (rest.code !== undefined || rest.spec !== undefined)
       return yield* invalid("import", "NOT_ALLOWED", "stands for code and spec: send one of the three")
     if (form === "code") return yield* invalid("form", "NOT_ALLOWED", "is steps for an import")
-    const { spec, ...own } = yield* readFile(caller, file)
+    const { generation = 1, spec, ...own } = yield* readFile(caller, file)
     const called = name ?? own.name
     if (called === undefined) return yield* refusal([required("name", "is required, since the file has no name")])
-    return { ...own, ...rest, name: called, form: "steps", spec }
+    return { input: { ...own, ...rest, name: called, form: "steps", spec }, isCompared: generation < presentGeneration }
   })
 
   const writeFlow = Effect.fnUntraced(function* (
     { organisationId }: Principal,
     { description, name }: Workflow,
-    { spec }: Exported,
-    format: ExportFormat
+    { script, spec }: Exported,
+    format: ExportFormat,
+    order: FileOrder | undefined
   ): Effect.fn.Return<string, Failure> {
     if (!isObject(spec)) return yield* new NotFound({ what: "spec" })
     const written = yield* Effect.catchTag(
-      compute("writeFlowFile", organisationId, { format, name, description, spec }),
+      compute("writeFlowFile", organisationId, {
+        format,
+        name,
+        description,
+        generation: generationOf(script) ?? presentGeneration,
+        spec,
+        ...(order === undefined ? {} : { order })
+      }),
       "TooCostly",
       (error) => stepsRefusal([tooCostlyDetail("steps", error)])
     )
@@ -103,8 +125,7 @@ export const makeFlowFiles = Effect.gen(function* () {
   const exportFile = Effect.fnUntraced(function* (
     context: CallContext,
     id: string,
-    asked: ExportFormat | undefined,
-    version: number | undefined
+    { format: asked, order, version }: ExportRequest
   ): Effect.fn.Return<ExportedFile, Failure> {
     const { exported, workflow } = yield* read(context, function* (tx) {
       const found = yield* findWorkflow(tx, context.caller, id)
@@ -115,7 +136,9 @@ export const makeFlowFiles = Effect.gen(function* () {
     if (exported.form === "code" && format !== "code")
       return yield* invalid("format", "NOT_ALLOWED", "is code for this workflow, which has no steps")
     const text =
-      exported.form === "code" ? (exported.source ?? "") : yield* writeFlow(context.caller, workflow, exported, format)
+      exported.form === "code"
+        ? (exported.source ?? "")
+        : yield* writeFlow(context.caller, workflow, exported, format, order)
     return { ...fileKind(format, workflow.name), text }
   })
 

@@ -15,7 +15,7 @@ import type { UpdateWorkflow } from "../../../domain/workflow/Workflow.js"
 import { type ComputationName, Computations, type ComputationTable, tooCostlyDetail } from "../../ports/Computations.js"
 import { Egress } from "../../ports/Egress.js"
 import type { Principal } from "../Caller.js"
-import { makeFlowCompiler } from "./FlowCompiler.js"
+import { type FlowOptions, makeFlowCompiler } from "./FlowCompiler.js"
 import { codeRefusal } from "./WorkflowAuthor.js"
 
 /** What is stored of an analysis. `at`: the member of the request. */
@@ -48,7 +48,7 @@ interface SentContent {
 }
 
 /** `name`: of the workflow. `isIncomplete`: content with mistakes is kept with them, unless it is too large. */
-interface CompileOptions {
+interface CompileOptions extends FlowOptions {
   readonly name: string
   readonly isIncomplete: boolean
 }
@@ -61,10 +61,14 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const egress = yield* Egress
   const { compileFlow } = yield* makeFlowCompiler
 
-  const compileSteps = Effect.fnUntraced(function* (caller: Principal, spec: JsonObject, name: string) {
+  const compileSteps = Effect.fnUntraced(function* (
+    caller: Principal,
+    spec: JsonObject,
+    { name, ...options }: Omit<CompileOptions, "isIncomplete">
+  ) {
     // One that is no object is refused with the steps.
     yield* checkSchemas(caller, { "spec.requestSchema": spec["requestSchema"] })
-    const flow = yield* compileFlow(caller, spec, name)
+    const flow = yield* compileFlow(caller, spec, name, options)
     return yield* contentOf("spec", flow, flow.isLong)
   })
 
@@ -134,12 +138,16 @@ export const makeWorkflowCompiler = Effect.gen(function* () {
   const compile = (
     caller: Principal,
     { code, spec }: SentContent,
-    { isIncomplete, name }: CompileOptions
+    { isIncomplete, ...options }: CompileOptions
   ): Effect.Effect<CompiledContent | undefined, ValidationFailed | Forbidden | Unavailable> => {
     if (code !== undefined && spec !== undefined)
       return invalid("spec", "NOT_ALLOWED", "is for workflows in step form: send code or spec")
     const compiled =
-      code !== undefined ? compileCode(caller, code) : spec === undefined ? undefined : compileSteps(caller, spec, name)
+      code !== undefined
+        ? compileCode(caller, code)
+        : spec === undefined
+          ? undefined
+          : compileSteps(caller, spec, options)
     if (compiled === undefined || !isIncomplete) return compiled ?? Effect.succeed(undefined)
     return Effect.catchTag(compiled, "ValidationFailed", (failure) =>
       failure.details.some(({ code }) => code === "SOURCE_TOO_LARGE")

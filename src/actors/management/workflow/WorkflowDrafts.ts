@@ -17,6 +17,8 @@ import {
   refuseWith,
   type ValidationFailed
 } from "../../../domain/Failure.js"
+import { isOfOlderGeneration } from "../../../domain/flow/Generation.js"
+import { hasOrderWarning } from "../../../domain/flow/OrderWarnings.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson, type JsonObject } from "../../../domain/Json.js"
 import {
@@ -40,11 +42,22 @@ import { findState, keepState } from "./DraftStates.js"
 import { authorOf, codeRefusal } from "./WorkflowAuthor.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { checkCustomerLimit } from "../organisation/CustomerLimits.js"
-import { findWorkflow, publishedContent, readWorkflowView, workflowResource } from "./WorkflowRecords.js"
+import {
+  findWorkflow,
+  publishedContent,
+  publishedVersions,
+  readWorkflowView,
+  workflowResource
+} from "./WorkflowRecords.js"
 
 /** `isIncomplete`: a draft with mistakes is kept, with them. */
 export interface SaveOptions {
   readonly isIncomplete: boolean
+}
+
+/** `isCompared`: the steps may be of an earlier generation. */
+export interface CreateOptions extends SaveOptions {
+  readonly isCompared: boolean
 }
 
 /** A change of a workflow. `compiled`: of its content; `null` if that does not change. */
@@ -96,6 +109,13 @@ const checkPlan = Effect.fnUntraced(function* (
 const draftMembers: ReadonlySet<string> = new Set(["code", "spec", "inputContract", "outputContract"])
 const isOfDraft = (member: string): boolean => draftMembers.has(member)
 
+/** Whether an earlier generation of steps is in use: by the published version, or by a draft that was never published. */
+const isToCompare = Effect.fnUntraced(function* (tx: Tx, caller: Principal, id: string) {
+  const workflow = yield* findWorkflow(tx, caller, id)
+  const [published] = yield* publishedVersions(tx, [workflow])
+  return isOfOlderGeneration((published ?? workflow).script) || (published === undefined && hasOrderWarning(workflow))
+})
+
 /** Saves workflows. */
 export const makeWorkflowDrafts = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -110,9 +130,9 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
   })
 
   /** The content of a new workflow, which has the form that it says. */
-  const compileNew = Effect.fnUntraced(function* (caller: Principal, input: CreateWorkflow, isIncomplete: boolean) {
+  const compileNew = Effect.fnUntraced(function* (caller: Principal, input: CreateWorkflow, options: CreateOptions) {
     yield* refuseWith(formProblem(input.form, input))
-    const compiled = yield* compile(caller, input, { name: input.name, isIncomplete })
+    const compiled = yield* compile(caller, input, { name: input.name, ...options })
     if (compiled !== undefined) return compiled
     return yield* invalid(contentMember(input.form), "REQUIRED", `is required for a workflow of form ${input.form}`)
   })
@@ -138,10 +158,10 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
   const createWorkflow = (
     context: CallContext,
     input: CreateWorkflow,
-    { isIncomplete }: SaveOptions
+    options: CreateOptions
   ): Effect.Effect<WorkflowView, Failure> =>
     Effect.flatMap(
-      Effect.zipRight(checkInput(context.caller, input), compileNew(context.caller, input, isIncomplete)),
+      Effect.zipRight(checkInput(context.caller, input), compileNew(context.caller, input, options)),
       (compiled) =>
         change(context, function* (tx) {
           const workflow = yield* insertWorkflow(tx, context.caller, input, compiled)
@@ -181,7 +201,8 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
   ): Effect.fn.Return<WorkflowView, Failure> {
     const { caller } = context
     yield* checkInput(caller, sent)
-    const compiled = (yield* compile(caller, sent, { name: sent.name ?? id, isIncomplete })) ?? null
+    const isCompared = sent.spec !== undefined && (yield* read(context, (tx) => isToCompare(tx, caller, id)))
+    const compiled = (yield* compile(caller, sent, { name: sent.name ?? id, isIncomplete, isCompared })) ?? null
     return yield* change(context, function* (tx) {
       const before = yield* findWorkflow(tx, caller, id, true)
       yield* checkVersion(context, sent.version, before.version)
@@ -207,13 +228,14 @@ export const makeWorkflowDrafts = Effect.gen(function* () {
     version: number | undefined
   ): Effect.fn.Return<WorkflowView, Failure> {
     const { caller } = context
-    const { inputContract, outputContract, source, spec } = yield* read(context, (tx) =>
-      Effect.flatMap(findWorkflow(tx, caller, id), (workflow) => findState(tx, workflow, number))
-    )
+    const { inputContract, isCompared, outputContract, source, spec } = yield* read(context, function* (tx) {
+      const state = yield* findState(tx, yield* findWorkflow(tx, caller, id), number)
+      return { ...state, isCompared: yield* isToCompare(tx, caller, id) }
+    })
     // A state has the code or the object that was saved.
     const content = source === null ? { spec: spec as JsonObject } : { code: source }
     yield* refuseWith(source === null ? undefined : codeRefusal(caller))
-    const compiled = (yield* compile(caller, content, { name: id, isIncomplete: true })) ?? null
+    const compiled = (yield* compile(caller, content, { name: id, isIncomplete: true, isCompared })) ?? null
     return yield* change(context, function* (tx) {
       const before = yield* findWorkflow(tx, caller, id, true)
       yield* checkVersion(context, version, before.version)

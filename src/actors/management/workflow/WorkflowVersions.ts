@@ -5,6 +5,7 @@ import { changesBetween } from "../../../domain/audit/Audit.js"
 import type { WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { versionView } from "../../../domain/workflow/WorkflowView.js"
 import { Changes } from "../Changes.js"
+import { makeCurrentDrafts } from "./CurrentDrafts.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
 import { makePublish, type PublishRequest } from "./WorkflowPublisher.js"
 import { findVersion, findWorkflow, maxVersionsShown } from "./WorkflowRecords.js"
@@ -15,6 +16,7 @@ const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const { computeStored } = yield* makeWorkflowCompiler
   const publish = yield* makePublish
+  const currentDraft = yield* makeCurrentDrafts
 
   return {
     /** The newest `versionsShown`. */
@@ -27,7 +29,15 @@ const make = Effect.gen(function* () {
 
     /** Also deploys to the environments with automatic deployment. */
     publish: (context: CallContext, id: string, request: PublishRequest) =>
-      change(context, (tx) => publish(tx, context, id, request)),
+      Effect.zipRight(
+        request.version === undefined
+          ? Effect.flatMap(
+              read(context, (tx) => findWorkflow(tx, context.caller, id)),
+              (workflow) => currentDraft(context.caller, workflow)
+            )
+          : Effect.void,
+        change(context, (tx) => publish(tx, context, id, request))
+      ),
 
     diff: Effect.fnUntraced(function* (context: CallContext, id: string, from: number, to: number) {
       const [old, now] = yield* read(context, (tx) =>

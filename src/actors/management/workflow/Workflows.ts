@@ -17,6 +17,7 @@ import { currentTimestamp } from "../Timestamp.js"
 import { triggersOf } from "../trigger/TriggerRecords.js"
 import { deleteManagedTriggers, disableTriggersOf } from "../trigger/WorkflowTriggers.js"
 import { WorkflowDraft } from "../../../domain/workflow/Draft.js"
+import { makeCurrentDrafts } from "./CurrentDrafts.js"
 import { listStates } from "./DraftStates.js"
 import { makeFlowFiles } from "./FlowFiles.js"
 import { makeWorkflowCompiler } from "./WorkflowCompiler.js"
@@ -49,6 +50,7 @@ const make = Effect.gen(function* () {
   const { computeStored } = yield* makeWorkflowCompiler
   const { createWorkflow, restoreDraft, updateWorkflow } = yield* makeWorkflowDrafts
   const { exportFile, readBody } = yield* makeFlowFiles
+  const currentDraft = yield* makeCurrentDrafts
   const drawings = new RecentMap<string, string>(maxCachedDrawings)
 
   /** The drawing of a diagram, from the cache or computed. */
@@ -83,11 +85,22 @@ const make = Effect.gen(function* () {
       return { ...page, data: page.data.map((workflow) => workflowSummary(workflow, versions)) }
     })
 
+  /** The workflow, as it is stored if its draft cannot be compiled now. */
+  const findCurrent = (context: CallContext, id: string) =>
+    Effect.flatMap(
+      read(context, (tx) => findWorkflow(tx, context.caller, id)),
+      (found) => Effect.orElseSucceed(currentDraft(context.caller, found), () => found)
+    )
+
   /** `include`: `diagram`, `published`: the content of the published version, and `triggers`: those that lead to it. */
-  const get = (context: CallContext, id: string, { include }: { readonly include: ReadonlySet<string> }) =>
-    read(context, function* (tx) {
-      const { caller } = context
-      const workflow = yield* findWorkflow(tx, caller, id)
+  const get = Effect.fnUntraced(function* (
+    context: CallContext,
+    id: string,
+    { include }: { readonly include: ReadonlySet<string> }
+  ) {
+    const { caller } = context
+    const workflow = yield* findCurrent(context, id)
+    return yield* read(context, function* (tx) {
       const view = yield* readWorkflowView(tx, caller, workflow, include.has("diagram"))
       return {
         ...view,
@@ -95,6 +108,7 @@ const make = Effect.gen(function* () {
         ...(include.has("triggers") ? { triggers: yield* triggersOf(tx, caller, workflow.id) } : {})
       }
     })
+  })
 
   const remove = (context: CallContext, id: string) =>
     change(context, function* (tx) {
@@ -157,7 +171,9 @@ const make = Effect.gen(function* () {
   return {
     list,
     create: (context: CallContext, body: CreateWorkflowBody, options: SaveOptions) =>
-      Effect.flatMap(readBody(context.caller, body), (input) => createWorkflow(context, input, options)),
+      Effect.flatMap(readBody(context.caller, body), ({ input, isCompared }) =>
+        createWorkflow(context, input, { ...options, isCompared })
+      ),
     get,
     /** Code and contracts change the draft only; the other members take effect at once. */
     update: updateWorkflow,

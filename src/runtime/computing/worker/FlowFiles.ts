@@ -6,6 +6,7 @@ import { Either, Schema } from "effect"
 import type { ComputationTable, Validated } from "../../../actors/ports/Computations.js"
 import type { Detail } from "../../../domain/Failure.js"
 import { type FlowFile, flowOfFile } from "../../../domain/flow/FlowFile.js"
+import { presentGeneration } from "../../../domain/flow/Generation.js"
 import { findUnstorable, isObject, type Json, type JsonObject, unstorableMessage } from "../../../domain/Json.js"
 import { detailsOf } from "../../../domain/Issues.js"
 import { findJsonMistake } from "./JsonMistake.js"
@@ -127,7 +128,10 @@ const evaluate = async (engine: Engine, source: string): Promise<Either.Either<J
 // --- Files ---
 
 const text = (most: number) => Schema.optionalWith(Schema.String.pipe(Schema.maxLength(most)), { exact: true })
-const decodeFile = decodeStrict(Schema.Struct({ name: text(64), description: text(10_000), spec: Schema.Unknown }))
+const generation = Schema.optionalWith(Schema.Int.pipe(Schema.between(1, presentGeneration)), { exact: true })
+const decodeFile = decodeStrict(
+  Schema.Struct({ name: text(64), description: text(10_000), generation, spec: Schema.Unknown })
+)
 
 const toFlow = (value: Json): Either.Either<FlowFile, Mistakes> => {
   if (!isObject(value)) return mistake("INVALID_VALUE", "must be an object with the members of a flow")

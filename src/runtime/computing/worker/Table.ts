@@ -12,11 +12,12 @@ import { diffLines } from "../../../domain/LineDiff.js"
 import { drawSvg } from "../workflow/Svg.js"
 import { flowUses } from "../../../domain/flow/Checks.js"
 import { flowFileText } from "../../../domain/flow/FlowFile.js"
+import { presentGeneration } from "../../../domain/flow/Generation.js"
 import { compareFlows, resumeFlow } from "../../../domain/flow/Resume.js"
 import { mapLosses } from "../../../domain/mapping/inspect/MapLosses.js"
 import { traceMap } from "../../../domain/mapping/inspect/MapTrace.js"
 import { analyse } from "../workflow/Analyse.js"
-import { compileFlow, compileStep, writeCode } from "../workflow/FlowCompile.js"
+import { compileFlow, compileStep, writeCode, writeEarlierOrder } from "../workflow/FlowCompile.js"
 import { compileSchema, findSchemaMistakes } from "./Contracts.js"
 import { type LoadWasm, makeFlowFileReader } from "./FlowFiles.js"
 import { parseText } from "./Text.js"
@@ -102,8 +103,16 @@ const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, for
     })
   )
 
-const writeFlowFile: Compute<"writeFlowFile"> = ({ format, ...flow }) =>
-  toValidated(format === "code" ? writeCode(flow) : Either.right(flowFileText(format, flow)))
+const writeFlowFile: Compute<"writeFlowFile"> = ({ format, order, ...flow }) =>
+  toValidated(
+    Either.gen(function* () {
+      const written =
+        order === "earlier"
+          ? { ...flow, generation: presentGeneration, spec: yield* writeEarlierOrder(flow.spec) }
+          : flow
+      return format === "code" ? yield* writeCode(written) : flowFileText(format, written)
+    })
+  )
 
 /** All but those that need an engine. */
 export const computations: { readonly [Name in Exclude<ComputationName, "readFlowFile">]: Compute<Name> } = {

@@ -6,7 +6,9 @@ import { flowDiagram } from "../../../domain/flow/FlowDiagram.js"
 import { type CompiledModule, itemName, nodesWithin, type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
 import { stepTypes } from "../../../domain/flow/StepTypes.js"
 import type { Detail } from "../../../domain/Failure.js"
-import type { Json } from "../../../domain/Json.js"
+import { presentGeneration } from "../../../domain/flow/Generation.js"
+import { orderWarnings, withEarlierOrder } from "../../../domain/flow/OrderWarnings.js"
+import type { Json, JsonObject } from "../../../domain/Json.js"
 import type { FlowAnalysis, SourceIssue, StepAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { analyse } from "./Analyse.js"
 import { conditionMistakes } from "../../../domain/expression/Checks.js"
@@ -22,9 +24,13 @@ interface NamedFlow {
 /** Left: all mistakes with their paths, never empty. */
 export const compileFlow = ({
   connectors,
+  isCompared = false,
   name,
   spec
-}: NamedFlow & { readonly connectors: KnownConnectors }): Either.Either<FlowAnalysis, ReadonlyArray<Detail>> =>
+}: NamedFlow & { readonly connectors: KnownConnectors; readonly isCompared?: boolean }): Either.Either<
+  FlowAnalysis,
+  ReadonlyArray<Detail>
+> =>
   Either.flatMap(checkAll(spec, connectors), ({ checked, moduleOf }) => {
     const { modules, source } = scriptOf(checked, name, moduleOf)
     return Either.mapBoth(analyse(source), {
@@ -33,7 +39,7 @@ export const compileFlow = ({
         source,
         script,
         bindings,
-        warnings: warnings.map((issue) => placedIssue(modules, issue)),
+        warnings: [...warnings.map((issue) => placedIssue(modules, issue)), ...orderWarnings(checked, isCompared)],
         diagram: flowDiagram(checked),
         isLong: checked.isLong
       })
@@ -74,8 +80,16 @@ export const compileStep = ({
   )
 
 /** The flow as a workflow in code form. Connectors are not looked up, since what is stored was checked. */
-export const writeCode = ({ name, spec }: NamedFlow): Either.Either<string, ReadonlyArray<Detail>> =>
-  Either.map(checkAll(spec, undefined), ({ checked, moduleOf }) => scriptOf(checked, name, moduleOf).source)
+export const writeCode = ({
+  generation,
+  name,
+  spec
+}: NamedFlow & { readonly generation: number }): Either.Either<string, ReadonlyArray<Detail>> =>
+  Either.map(checkAll(spec, undefined, generation), ({ checked, moduleOf }) => scriptOf(checked, name, moduleOf).source)
+
+/** The document with the order of the first generation written out. */
+export const writeEarlierOrder = (spec: JsonObject): Either.Either<JsonObject, ReadonlyArray<Detail>> =>
+  Either.map(checkAll(spec, undefined), ({ checked }) => withEarlierOrder(spec, checked))
 
 /** A flow without mistakes, and the modules of its steps. */
 interface CompiledSteps {
@@ -86,7 +100,8 @@ interface CompiledSteps {
 /** Checks the flow and, in the same pass, the patterns of its conditions and the code of its steps. */
 const checkAll = (
   spec: Json,
-  connectors: KnownConnectors | undefined
+  connectors: KnownConnectors | undefined,
+  generation = presentGeneration
 ): Either.Either<CompiledSteps, ReadonlyArray<Detail>> => {
   const compiled = new Map<StepNode, ReturnType<CompiledModule>>()
   const codeMistakes = (node: StepNode): ReadonlyArray<Detail> => {
@@ -103,7 +118,7 @@ const checkAll = (
     if (found === undefined) throw new Error(`the code of ${node.path} was not compiled`)
     return found
   }
-  return Either.map(checkFlow(spec, connectors, stepTypes, further), (checked) => ({ checked, moduleOf }))
+  return Either.map(checkFlow(spec, connectors, stepTypes, further, generation), (checked) => ({ checked, moduleOf }))
 }
 
 /** Mistakes in the patterns and values of a step's conditions. */

@@ -10,7 +10,7 @@ function flowFileTools() {
     /** @type {any} */
     const document = { name, steps: [] }
     const made = {}
-    for (const member of ["description", "trigger", "requestSchema", "response", "customAuth"])
+    for (const member of ["description", "generation", "trigger", "requestSchema", "response", "customAuth"])
       made[member] = (value) => {
         document[member] = value
         return made

@@ -3,6 +3,7 @@
  * workflows do not hold it.
  */
 import { flowLibrary } from "../../../domain/expression/FlowLibrary.js"
+import { libraryHead } from "../../../domain/flow/Generation.js"
 import type { PatternProgram } from "../../../domain/expression/PatternProgram.js"
 import { programOf } from "../runner/prelude/Prelude.js"
 import run from "./Flow.guest.js"
@@ -14,12 +15,12 @@ const stepProgram = programOf(steps)
 const flowProgram = programOf(`${run}\n${flowSteps}`)
 
 /** The library of a workflow that uses `svc.step` only. */
-export const stepLibrary = `(host)=>{"use strict";
+export const stepLibrary = `${libraryHead}
 ${stepProgram}return{__proto__:null,stepIn}}`
 
 /** The library with `svc.flow`, and the compiled patterns of the workflow's conditions, by how they are written. */
 export const libraryWithFlow = (patterns: { readonly [pattern: string]: PatternProgram }): string =>
-  `(host)=>{"use strict";
+  `${libraryHead}
 ${stepProgram}const runFlow=(()=>{const expressions=${flowLibrary};const patterns=JSON.parse(${JSON.stringify(JSON.stringify(patterns))});
 ${flowProgram}return runFlow})();return{__proto__:null,stepIn,runFlow}}`
 

@@ -1,0 +1,22 @@
+/**
+ * The generation of what writes a workflow's script from steps, and of the library of steps that the script brings along. A
+ * script says its own: what was published keeps its order and its library. Decisions: 0078.
+ */
+
+/** The generation that saves compile to. 1: a reference of a step replaced “after the step before it”. */
+export const presentGeneration = 2
+
+/** What the text of a library begins with. Generation 1 had no mark. */
+export const libraryHead = `(host)=>{"use strict";/*generation ${presentGeneration}*/`
+
+const head = /^\/\/svc-library \d{1,7}\n\(host\)=>\{"use strict";(?:\/\*generation (\d{1,4})\*\/)?/
+
+/** The generation of a script; `null`: it has no library of steps, or there is none. */
+export const generationOf = (script: string | null): number | null => {
+  const found = script === null ? null : head.exec(script)
+  return found === null ? null : Number(found[1] ?? 1)
+}
+
+/** Whether a script is of an earlier generation than the present one. */
+export const isOfOlderGeneration = (script: string | null): boolean =>
+  (generationOf(script) ?? presentGeneration) < presentGeneration
