@@ -12,6 +12,7 @@ import { Time } from "../../ui/Time.js"
 import { useToast } from "../../ui/Toasts.js"
 import { CompareVersions } from "./CompareVersions.js"
 import { RollbackDialog } from "./PublishDialog.js"
+import { presentGeneration } from "../../../../../domain/flow/Generation.js"
 import type { OpenDraft } from "./useDraft.js"
 
 type Version = ApiSchemas["WorkflowVersion"]
@@ -35,9 +36,12 @@ export const VersionsTab = ({ draft }: { readonly draft: OpenDraft }) => {
                 columns={[
                   {
                     name: "Version",
-                    of: ({ version }) => (
+                    of: ({ generation, version }) => (
                       <>
-                        {version} {version === workflow.publishedVersion && <Badge word="published" />}
+                        {version} {version === workflow.publishedVersion && <Badge word="published" />}{" "}
+                        {generation !== null && generation < presentGeneration && (
+                          <Badge word="earlier generation" tone="warn" />
+                        )}
                       </>
                     )
                   },
