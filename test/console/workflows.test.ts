@@ -86,6 +86,25 @@ describe("a draft", () => {
     assert.isFalse(await editorOf().evaluate((element) => element.matches(":focus")))
   })
 
+  it("of a file that an earlier generation may have written shows both orders, and takes the earlier one", async () => {
+    const action = (name: string, input: object = {}) => ({ name, type: "action", input })
+    const steps = [action("order"), action("check"), action("pay", { of: "{{steps.order.output}}" })]
+    const source = JSON.stringify({ name: "imported_order", steps })
+    const { call } = world.api()
+    const { id } = (await call("POST", "/api/v1/workflows", { import: { format: "flow.json", source } })).body.data
+    await owner.visit(`/workflows/${id}`)
+    const changed = owner.page.getByRole("table", { name: "Steps whose order has changed" })
+    assert.deepStrictEqual(await changed.getByRole("row").last().getByRole("cell").allTextContents(), [
+      "pay",
+      "order",
+      "check"
+    ])
+    await button("Keep the earlier order").click()
+    await changed.waitFor({ state: "detached" })
+    const { draft } = await workflowOf(id)
+    assert.deepStrictEqual(draft.spec.steps[2].dependsOn, ["order"])
+  })
+
   it("waits in the browser while the service is not reached, and is saved when it is", async () => {
     const id = await opened("unreached")
     await owner.context.setOffline(true)

@@ -48,8 +48,8 @@ const shownWarnings = (workflow: Workflow, parts: WorkflowParts): Json => {
   const stored = isList(workflow.warnings) ? workflow.warnings : []
   if (older.length === 0)
     return workflow.publishedVersion === null ? stored : stored.filter((one) => !isOrderWarning(one))
-  const [what, them] = older.length === 1 ? ["version", "it keeps"] : ["versions", "they keep"]
-  const message = `${what} ${older.join(", ")}: of an earlier generation of steps, whose order and library ${them}; publishing the draft makes a version of the present one`
+  const which = older.length === 1 ? `version ${older[0]} is` : `versions ${older.join(", ")} are`
+  const message = `${which} of an earlier generation of steps, with its order and its library: publishing the draft makes a version of the present one`
   return [...stored, { path: "spec", code: "OLDER_GENERATION", message }]
 }
 

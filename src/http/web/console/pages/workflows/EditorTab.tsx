@@ -12,7 +12,7 @@ import { Time } from "../../ui/Time.js"
 import { isTextOf } from "./draftText.js"
 import { ConflictNotice, LostTextNotice, NewerNotice } from "./DraftNotices.js"
 import { forgetText, type KeptText, lostTexts } from "./KeptTexts.js"
-import { isOfOrder, OrderNotice } from "./OrderNotice.js"
+import { isOfOrder, OrderNotice, warningsOf } from "./OrderNotice.js"
 import type { OpenDraft } from "./useDraft.js"
 
 type Workflow = ApiSchemas["Workflow"]
@@ -48,11 +48,6 @@ const useKnowledge = ({ form, inputContract }: Workflow): EditorKnowledge => {
 
 /** Paths as the editor's text has them. */
 const inText = (path: string): string => path.replace(/^spec\.?/, "")
-
-interface StoredWarning extends TextProblem {
-  readonly code: string
-}
-const warningsOf = ({ warnings }: Workflow) => (Array.isArray(warnings) ? warnings : []) as ReadonlyArray<StoredWarning>
 
 const problemsOf = ({ status, workflow }: OpenDraft): ReadonlyArray<TextProblem> => {
   const found = status.kind === "refused" ? status.error.details : workflow.problems
@@ -126,7 +121,7 @@ export const EditorTab = ({
         />
       )}
       {newer !== undefined && <NewerNotice newer={newer} show={() => autosave.take(newer)} />}
-      <OrderNotice workflow={workflow} warnings={warningsOf(workflow)} use={(chosen) => autosave.replace(chosen)} />
+      <OrderNotice workflow={workflow} use={(chosen) => autosave.replace(chosen)} />
       <SaveStatus draft={draft} />
       <Editor
         label={workflow.form === "code" ? `Code of ${workflow.name}` : `Steps of ${workflow.name}, as JSON`}

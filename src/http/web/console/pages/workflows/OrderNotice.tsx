@@ -1,6 +1,7 @@
 /** What the editor says of steps that an earlier generation ran in another order, and what keeps that order. */
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
 import { useChange } from "../../api/Reads.js"
+import type { TextProblem } from "../../editor/Knowledge.js"
 import { Button } from "../../ui/Button.js"
 import { Problem } from "../../ui/States.js"
 import { Table } from "../../ui/Table.js"
@@ -28,16 +29,36 @@ export const isOfOrder = ({ code }: { readonly code?: string | undefined }): boo
 
 const listed = (names: ReadonlyArray<string>) => (names.length === 0 ? "nothing" : names.join(", "))
 
+const sentence = (message: string) => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`
+
+/** The warnings that a workflow's draft was saved with. */
+export const warningsOf = ({ warnings }: Workflow): ReadonlyArray<Warning & TextProblem> =>
+  (Array.isArray(warnings) ? warnings : []) as ReadonlyArray<Warning & TextProblem>
+
+/** What publishing changes beside the text: the generation of the steps. */
+export const GenerationNotice = ({ workflow }: { readonly workflow: Workflow }) => {
+  const [older, changed] = ["OLDER_GENERATION", "ORDER_CHANGED"].map((one) =>
+    warningsOf(workflow).find(({ code }) => code === one)
+  )
+  if (older === undefined && changed === undefined) return null
+  return (
+    <div className="notice warn stack tight">
+      {older !== undefined && <p>{sentence(older.message)}</p>}
+      {changed !== undefined && <p>Steps then wait for others than they do now: the editor lists them.</p>}
+    </div>
+  )
+}
+
 /** `use`: puts the steps, with the earlier order written out, into the editor. */
 export const OrderNotice = ({
   use,
-  warnings,
-  workflow: { id, version }
+  workflow
 }: {
-  readonly warnings: ReadonlyArray<Warning>
-  readonly workflow: Pick<Workflow, "id" | "version">
+  readonly workflow: Workflow
   readonly use: (text: string) => void
 }) => {
+  const { id } = workflow
+  const warnings = warningsOf(workflow)
   const keep = useChange(async () => {
     const query = { format: "flow.json", order: "earlier" } as const
     const request = { params: { path: { wid: id }, query }, parseAs: "text" as const }
@@ -49,8 +70,8 @@ export const OrderNotice = ({
   const steps = warnings.find(({ code }) => code === "ORDER_CHANGED")?.steps
   if (older === undefined && steps === undefined) return null
   return (
-    <div className="notice warn stack tight" key={version}>
-      {older !== undefined && <p>{older.message}.</p>}
+    <div className="notice warn stack tight">
+      {older !== undefined && <p>{sentence(older.message)}</p>}
       {steps !== undefined && (
         <>
           <p>

@@ -11,6 +11,7 @@ import { TextArea } from "../../ui/Field.js"
 import { Facts } from "../../ui/Page.js"
 import { Loaded } from "../../ui/States.js"
 import type { OpenDraft } from "./useDraft.js"
+import { GenerationNotice } from "./OrderNotice.js"
 import { PublishedDiff } from "./PublishedDiff.js"
 import { usePublished, useVersionText } from "./versionText.js"
 
@@ -60,6 +61,7 @@ export const PublishDialog = ({ close, draft }: { readonly draft: OpenDraft; rea
           {(published) => <PublishedDiff workflow={workflow} published={published} />}
         </Loaded>
       )}
+      <GenerationNotice workflow={workflow} />
       <TextArea
         label="Notes (optional)"
         rows={3}

@@ -38,7 +38,8 @@ export const PublishedDiff = ({
       draft: schemaText(workflow.outputContract)
     }
   ].filter(({ draft, version }) => draft !== version)
-  if (parts.length === 0) return <p className="soft">The draft is as version {published.version}.</p>
+  if (parts.length === 0)
+    return <p className="soft">The text and the contracts are those of version {published.version}.</p>
   return parts.map(({ draft, language, name, version }) => {
     const [ofVersion, ofDraft] = [`${name}version ${published.version}`, `${name}the draft`]
     return isDiscarding ? (
