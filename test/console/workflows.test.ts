@@ -94,6 +94,7 @@ describe("a draft", () => {
     const { id } = (await call("POST", "/api/v1/workflows", { import: { format: "flow.json", source } })).body.data
     await owner.visit(`/workflows/${id}`)
     const changed = owner.page.getByRole("table", { name: "Steps whose order has changed" })
+    await changed.getByText("pay").waitFor()
     assert.deepStrictEqual(await changed.getByRole("row").last().getByRole("cell").allTextContents(), [
       "pay",
       "order",
