@@ -217,6 +217,7 @@ const comparison = fc.oneof(
   fc
     .tuple(path, operation, json)
     .map(([one, op, value]) => `{"path":${JSON.stringify(one)},"op":"${op}","value":${value}}`),
+  fc.tuple(path, operation, path).map(([one, op, other]) => JSON.stringify({ path: one, op, value: `{{${other}}}` })),
   fc
     .tuple(name, fc.constantFrom(...patterns))
     .map(([one, pattern]) => JSON.stringify({ path: one, op: "matches", value: pattern }))
@@ -233,10 +234,29 @@ const conditionOf = (depth: number): fc.Arbitrary<string> => {
   )
 }
 
+/** Texts in the form of times, most of them valid. */
+const digits = (least: number, most: number, size: number) =>
+  fc.integer({ min: least, max: most }).map((one) => String(one).padStart(size, "0"))
+const date = fc.tuple(digits(0, 9999, 4), digits(0, 13, 2), digits(0, 32, 2)).map((parts) => parts.join("-"))
+const clock = fc.tuple(digits(0, 24, 2), digits(0, 60, 2), digits(0, 60, 2)).map((parts) => parts.join(":"))
+const zone = fc.oneof(
+  fc.constantFrom("Z", "z", "", "+0100"),
+  fc.tuple(fc.constantFrom("+", "-"), digits(0, 24, 2), digits(0, 60, 2)).map(([s, h, m]) => `${s}${h}:${m}`)
+)
+const times = fc.oneof(
+  date,
+  fc
+    .tuple(date, fc.constantFrom("T", "t", " "), clock, fc.constantFrom("", ".5", ".123456789"), zone)
+    .map((parts) => parts.join("")),
+  fc.oneof(fc.integer(), fc.maxSafeInteger(), numbers),
+  fc.maxSafeInteger().map(String)
+)
+
 const kinds: { readonly [kind: string]: fc.Arbitrary<Call> } = {
   value: fc.tuple(templates, scope).map((args) => `["value",[${args.join(",")}]]`),
   map: fc.tuple(mapping, json, scope).map((args) => `["map",[${args.join(",")}]]`),
   transform: fc.tuple(json, transforms, scope).map((args) => `["transform",[${args.join(",")}]]`),
+  time: times.map((one) => JSON.stringify(["time", [one]])),
   meets: fc.tuple(conditionOf(2), scope).map((args) => `["meets",[${args.join(",")}]]`)
 }
 const rounds = isLong ? 25_000 : 2_500

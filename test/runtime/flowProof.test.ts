@@ -147,7 +147,9 @@ describe("A flow", () => {
         const flow = randomFlow(seed)
         const { spec } = flow
         const expected = await interpret(spec, flow.input, stub)
-        const compiled = Either.getOrThrow(compileFlow({ name: "random", spec: spec as unknown as Json, connectors }))
+        const compiled = Either.getOrThrow(
+          compileFlow({ at: 0, name: "random", spec: spec as unknown as Json, connectors })
+        )
         const exported = Either.getOrThrow(
           writeCode({ name: "random", spec: spec as unknown as Json, generation: presentGeneration })
         )

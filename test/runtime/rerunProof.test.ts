@@ -63,7 +63,7 @@ const codeOf = (of: string) => `export default async () => svc.connector.crm.fin
 const compile = (spec: RandomFlow["spec"]): FlowVersion => {
   const document = spec as unknown as Json
   const { script } = Either.getOrThrowWith(
-    compileFlow({ name: "random", spec: document, connectors }),
+    compileFlow({ at: 0, name: "random", spec: document, connectors }),
     (mistakes) => new Error(JSON.stringify(mistakes))
   )
   return { hash: sha256(JSON.stringify(document)), spec: document, script }

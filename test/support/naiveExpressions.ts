@@ -85,7 +85,10 @@ export const holds = (condition: Any, scope: Any): boolean => {
   if (condition.any !== undefined) return condition.any.some((one: Any) => holds(one, scope))
   if (condition.not !== undefined) return !holds(condition.not, scope)
   const found = lookUp(condition.path, scope)
-  const { op, value } = condition
+  const { op } = condition
+  const isReference =
+    op !== "matches" && typeof condition.value === "string" && /^\{\{[^{}]*\}\}$/.test(condition.value)
+  const value = isReference ? render(condition.value, scope) : condition.value
   const isMissing = found === undefined
   switch (op) {
     case "exists":
@@ -99,7 +102,7 @@ export const holds = (condition: Any, scope: Any): boolean => {
     case "lte":
       return typeof found === "number" && found <= value
     case "in":
-      return !isMissing && value.includes(found)
+      return !isMissing && Array.isArray(value) && value.includes(found)
     case "matches":
       return typeof found === "string" && new RegExp(value).test(found)
     default:

@@ -82,11 +82,12 @@ export interface ComputationTable {
   /** What the steps of a flow use, to be looked up before `compileFlow`. */
   readonly readFlow: { readonly input: Json; readonly output: FlowUses }
   /**
-   * Checks the steps of a flow, and compiles them to a workflow's script. `name`: the workflow's; `isCompared`: warns of steps
-   * that the first generation ran in another order.
+   * Checks the steps of a flow, and compiles them to a workflow's script. `at`: the present time, in milliseconds; `name`: the
+   * workflow's; `isCompared`: warns of steps that the first generation ran in another order.
    */
   readonly compileFlow: {
     readonly input: {
+      readonly at: number
       readonly name: string
       readonly spec: Json
       readonly connectors: KnownConnectors
@@ -114,7 +115,10 @@ export interface ComputationTable {
   }
   /** Checks a flow, and compiles one step of it to the script of its test. An unknown step: the mistake `UNKNOWN_STEP`. */
   readonly compileStep: {
-    readonly input: ComputationTable["compileFlow"]["input"] & { readonly step: string; readonly isRehearsed: boolean }
+    readonly input: Omit<ComputationTable["compileFlow"]["input"], "at" | "isCompared"> & {
+      readonly step: string
+      readonly isRehearsed: boolean
+    }
     readonly output: Validated<StepAnalysis>
   }
   /** Which steps of a flow run anew when a run of it is resumed. */

@@ -57,25 +57,25 @@ export const templatesIn = (path: string, value: Json | undefined, roots: RootCh
 /** Why a pattern cannot be used; `undefined` if it can. */
 export type PatternMistake = (pattern: string) => string | undefined
 
-/** The mistakes in an optional condition. */
+/** The mistakes in an optional condition. `isComputed`: whether the value of a comparison is known only when it is evaluated. */
 export const conditionMistakes = (
   path: string,
   condition: Condition | undefined,
-  patternMistake: PatternMistake
+  patternMistake: PatternMistake,
+  isComputed: (op: string, value: Json | undefined) => boolean = () => false
 ): Mistakes => {
   if (condition === undefined) return []
-  if ("all" in condition)
-    return mistakesInEach(`${path}.all`, condition.all, (one, at) => conditionMistakes(at, one, patternMistake))
-  if ("any" in condition)
-    return mistakesInEach(`${path}.any`, condition.any, (one, at) => conditionMistakes(at, one, patternMistake))
-  if ("not" in condition) return conditionMistakes(`${path}.not`, condition.not, patternMistake)
+  const mistakesOf = (one: Condition, at: string) => conditionMistakes(at, one, patternMistake, isComputed)
+  if ("all" in condition) return mistakesInEach(`${path}.all`, condition.all, (one, at) => mistakesOf(one, at))
+  if ("any" in condition) return mistakesInEach(`${path}.any`, condition.any, (one, at) => mistakesOf(one, at))
+  if ("not" in condition) return mistakesOf(condition.not, `${path}.not`)
   const { op, value } = condition
   const why = op !== "matches" ? undefined : typeof value === "string" ? patternMistake(value) : "must be a string"
   return [
     ...pathMistakes(`${path}.path`, condition.path),
     ...(why === undefined ? [] : mistakeAt(`${path}.value`, "INVALID_PATTERN", why)),
     ...mistakeUnless(
-      (op !== "in" && op !== "nin") || Array.isArray(value),
+      (op !== "in" && op !== "nin") || Array.isArray(value) || isComputed(op, value),
       `${path}.value`,
       "INVALID_TYPE",
       "must be a list"

@@ -11,6 +11,8 @@ import { evaluateMapping } from "../mapping/MappingEvaluation.js"
 import { applyTransforms } from "../mapping/TransformEvaluation.js"
 import type { Condition } from "./Condition.js"
 import { meetsCondition } from "./ConditionEvaluation.js"
+import { withValues } from "./FlowCondition.js"
+import { timeOf } from "../flow/WaitTime.js"
 import { loadPattern, type Pattern, type PatternProgram } from "./PatternProgram.js"
 import { conditionSteps, StepBudget } from "./StepBudget.js"
 import { renderAll } from "./Template.js"
@@ -29,14 +31,14 @@ const loadOnce = (program: PatternProgram): Pattern => {
 /** The value of every template in a value; a missing path gives null. */
 export const value = (template: Json, scope: JsonObject): Json => renderAll(template, scope)
 
-/** Whether the scope meets a condition. Throws a `RangeError` if that takes more than `conditionSteps`. */
+/** Whether the scope meets a flow's condition. Throws a `RangeError` if that takes more than `conditionSteps`. */
 export const meets = (condition: Condition, scope: JsonObject, programs: PatternPrograms = {}): boolean => {
   const budget = new StepBudget(conditionSteps)
   const patterns = (text: string): Pattern | undefined => {
     const program = Object.hasOwn(programs, text) ? programs[text] : undefined
     return program && loadOnce(program)
   }
-  const isMet = meetsCondition(condition, scope, { patterns, budget })
+  const isMet = meetsCondition(withValues(condition, scope), scope, { patterns, budget })
   if (budget.isExceeded)
     throw new RangeError(
       `the condition takes more than ${conditionSteps} steps: compare fewer values, or shorter texts`
@@ -44,4 +46,4 @@ export const meets = (condition: Condition, scope: JsonObject, programs: Pattern
   return isMet
 }
 
-export { evaluateMapping as map, applyTransforms as transform }
+export { timeOf as time, evaluateMapping as map, applyTransforms as transform }

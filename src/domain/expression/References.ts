@@ -4,6 +4,7 @@ import type { Detail } from "../Failure.js"
 import type { Json } from "../Json.js"
 import { type Mistakes, mistakeAt } from "./Checks.js"
 import type { Condition } from "./Condition.js"
+import { isReference } from "./FlowCondition.js"
 import { parsePath } from "./Parsing.js"
 import type { Path } from "./Path.js"
 import { scanTemplate, templatePaths, textsIn } from "./Template.js"
@@ -40,14 +41,16 @@ export const pathReference = (text: string, at: string): References =>
     onRight: (path): References => ({ references: [{ at, path }], mistakes: [] })
   })
 
-/** The paths that a condition compares. Its values are no templates. */
+/** The paths that a flow's condition compares, and the references that are its values. */
 export const conditionReferences = (condition: Condition, at: string): References => {
   const each = (name: string, conditions: ReadonlyArray<Condition>) =>
     joinReferences(conditions.map((one, index) => conditionReferences(one, `${at}.${name}[${index}]`)))
   if ("all" in condition) return each("all", condition.all)
   if ("any" in condition) return each("any", condition.any)
   if ("not" in condition) return conditionReferences(condition.not, `${at}.not`)
-  return pathReference(condition.path, `${at}.path`)
+  const path = pathReference(condition.path, `${at}.path`)
+  const { op, value } = condition
+  return isReference(op, value) ? joinReferences([path, templateReferences(value, `${at}.value`)]) : path
 }
 
 /** The references of several expressions. */

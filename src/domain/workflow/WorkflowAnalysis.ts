@@ -1,5 +1,6 @@
 /** The result of static analysis of a workflow's code: script, bindings, warnings and diagram. */
 
+import type { Detail } from "../Failure.js"
 import type { OrderWarning } from "../flow/OrderWarnings.js"
 
 /** A connector action that the code calls. `action` is `*` if the name is computed at run time. */
@@ -50,7 +51,7 @@ export interface Diagram {
 
 /** What the steps of a flow are compiled to. */
 export interface FlowAnalysis extends Omit<WorkflowAnalysis, "warnings"> {
-  readonly warnings: ReadonlyArray<SourceIssue | OrderWarning>
+  readonly warnings: ReadonlyArray<SourceIssue | OrderWarning | Detail>
   /** The workflow in code form that makes the same calls. */
   readonly source: string
   /** It waits for people or time: its version runs as Long. */

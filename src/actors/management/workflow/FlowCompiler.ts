@@ -1,5 +1,5 @@
 /** Checks the steps of a flow against the organisation's connectors, and compiles them in a computing worker. */
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { possibleSlugs } from "../../../domain/connector/Binding.js"
 import { findAction } from "../../../domain/connector/Definition.js"
 import type { FlowUses, KnownConnector } from "../../../domain/flow/Checks.js"
@@ -80,7 +80,8 @@ export const makeFlowCompiler = Effect.gen(function* () {
     const { organisationId } = caller
     const uses = yield* usesOf(organisationId, spec)
     yield* refuseWith(uses.hasCode && !isStored ? codeRefusal(caller) : undefined)
-    const request = { name, spec, isCompared, connectors: yield* findAll(organisationId, uses) }
+    const at = yield* Clock.currentTimeMillis
+    const request = { at, name, spec, isCompared, connectors: yield* findAll(organisationId, uses) }
     const compiled = yield* Effect.catchTag(compute("compileFlow", organisationId, request), "TooCostly", costlySteps)
     if (!compiled.ok) return yield* stepsRefusal(compiled.mistakes)
     const { warnings } = compiled.value

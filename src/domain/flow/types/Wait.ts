@@ -5,6 +5,7 @@ import { guest } from "../../Limits.js"
 import { Duration } from "effect"
 import { Condition } from "../../expression/Condition.js"
 import { defineStep } from "../DefineStep.js"
+import { timeOf } from "../WaitTime.js"
 import { isRecordAction, recordMistakes } from "../RecordStep.js"
 import type { Mistakes } from "../../expression/Checks.js"
 import { conditionReferences } from "../../expression/References.js"
@@ -33,6 +34,13 @@ const Config = Schema.Struct({
 const oneOf: Mistakes = [
   { path: "config", code: "REQUIRED", message: "has exactly one of durationMs, until and condition" }
 ]
+
+const noTime = {
+  path: "config.until",
+  code: "INVALID_TIME",
+  message:
+    "must be a time: RFC 3339 such as 2026-01-31T09:00:00Z, a date, Unix seconds or milliseconds, or an expression"
+}
 
 /** What a condition that can change reads. */
 const canChange = (condition: Condition): boolean =>
@@ -88,6 +96,7 @@ export const wait = defineStep({
                 message: "reads neither state nor poll, so that waiting cannot change it: use a gate"
               }
             ]
+    const isLiteral = until !== undefined && !until.includes("{{")
     const called =
       poll === undefined
         ? undefined
@@ -106,6 +115,7 @@ export const wait = defineStep({
             ? `wait until ${until}`
             : "wait for a condition",
       isLong: true,
+      ...(isLiteral ? { until } : {}),
       calls: 1,
       actions: called === undefined || isRecordAction(called) ? [] : [called],
       expressions: [
@@ -115,6 +125,7 @@ export const wait = defineStep({
       ],
       mistakes: [
         ...(given === 1 ? [] : oneOf),
+        ...(isLiteral && Number.isNaN(timeOf(until)) ? [noTime] : []),
         ...conditional,
         ...(called === undefined ? [] : recordMistakes(pollOf(called, poll?.input))),
         ...(condition === undefined ? [] : stateMistakes(condition))

@@ -1,9 +1,11 @@
 /** Compiles the steps of a flow to a workflow's script: checks them, compiles their code, and analyses the result. */
-import { Either } from "effect"
+import { Duration, Either } from "effect"
 import { type CheckedFlow, checkFlow, type KnownConnectors } from "../../../domain/flow/Checks.js"
 import type { Flow, StepNode } from "../../../domain/flow/Flow.js"
 import { flowDiagram } from "../../../domain/flow/FlowDiagram.js"
 import { type CompiledModule, itemName, nodesWithin, type PlacedModule, scriptOf } from "../../../domain/flow/Script.js"
+import { timeOf } from "../../../domain/flow/WaitTime.js"
+import { guest } from "../../../domain/Limits.js"
 import { stepTypes } from "../../../domain/flow/StepTypes.js"
 import type { Detail } from "../../../domain/Failure.js"
 import { presentGeneration } from "../../../domain/flow/Generation.js"
@@ -12,6 +14,7 @@ import type { Json, JsonObject } from "../../../domain/Json.js"
 import type { FlowAnalysis, SourceIssue, StepAnalysis } from "../../../domain/workflow/WorkflowAnalysis.js"
 import { analyse } from "./Analyse.js"
 import { conditionMistakes } from "../../../domain/expression/Checks.js"
+import { isReference, literalBraces } from "../../../domain/expression/FlowCondition.js"
 import { compile, tooDeepIssue } from "./Compile.js"
 import { patternMistake } from "./FlowUse.js"
 
@@ -21,16 +24,18 @@ interface NamedFlow {
   readonly spec: Json
 }
 
-/** Left: all mistakes with their paths, never empty. */
+/** Left: all mistakes with their paths, never empty. `at`: the present time, in milliseconds. */
 export const compileFlow = ({
+  at,
   connectors,
   isCompared = false,
   name,
   spec
-}: NamedFlow & { readonly connectors: KnownConnectors; readonly isCompared?: boolean }): Either.Either<
-  FlowAnalysis,
-  ReadonlyArray<Detail>
-> =>
+}: NamedFlow & {
+  readonly at: number
+  readonly connectors: KnownConnectors
+  readonly isCompared?: boolean
+}): Either.Either<FlowAnalysis, ReadonlyArray<Detail>> =>
   Either.flatMap(checkAll(spec, connectors), ({ checked, moduleOf }) => {
     const { modules, source } = scriptOf(checked, name, moduleOf)
     return Either.mapBoth(analyse(source), {
@@ -39,7 +44,12 @@ export const compileFlow = ({
         source,
         script,
         bindings,
-        warnings: [...warnings.map((issue) => placedIssue(modules, issue)), ...orderWarnings(checked, isCompared)],
+        warnings: [
+          ...warnings.map((issue) => placedIssue(modules, issue)),
+          ...orderWarnings(checked, isCompared),
+          ...braceWarnings(checked),
+          ...farTimes(checked, at)
+        ],
         diagram: flowDiagram(checked),
         isLong: checked.isLong
       })
@@ -123,11 +133,40 @@ const checkAll = (
 
 /** Mistakes in the patterns and values of a step's conditions. */
 const patternMistakes = ({ path, shape, step }: StepNode): ReadonlyArray<Detail> => [
-  ...conditionMistakes(`${path}.when`, step.when ?? undefined, patternMistake),
+  ...conditionMistakes(`${path}.when`, step.when ?? undefined, patternMistake, isReference),
   ...shape.expressions.flatMap((place) =>
-    "condition" in place ? conditionMistakes(`${path}.${place.path}`, place.condition, patternMistake) : []
+    "condition" in place ? conditionMistakes(`${path}.${place.path}`, place.condition, patternMistake, isReference) : []
   )
 ]
+
+/** Times that waits are to reach though no step waits for so long. `at`: the present time. */
+const farTimes = ({ flow }: CheckedFlow, at: number): ReadonlyArray<Detail> =>
+  flow.nodes.flatMap(({ path, shape: { until } }) =>
+    until === undefined || timeOf(until) - at <= Duration.toMillis(guest.timer)
+      ? []
+      : [
+          {
+            path: `spec.${path}.config.until`,
+            code: "TIME_TOO_FAR",
+            message: `lies further ahead than a step waits, which is ${Duration.toHours(guest.timer)} h: the step fails if it is reached before then`
+          }
+        ]
+  )
+
+/** Values of conditions with braces, which are compared as they are written. */
+const braceWarnings = ({ flow }: CheckedFlow): ReadonlyArray<Detail> =>
+  flow.nodes
+    .flatMap(({ path, shape, step: { when = null } }) => [
+      ...(when === null ? [] : literalBraces(when, `${path}.when`)),
+      ...shape.expressions.flatMap((place) =>
+        "condition" in place ? literalBraces(place.condition, `${path}.${place.path}`) : []
+      )
+    ])
+    .map((path) => ({
+      path: `spec.${path}`,
+      code: "NOT_EVALUATED",
+      message: 'is compared as it is written: a value is evaluated if it is one reference, such as "{{input.b}}"'
+    }))
 
 const compileModule = (source: string) => {
   try {

@@ -93,17 +93,19 @@ const built = (build) => {
 
 // --- Waits ---
 
-const timeOf = (value) => {
-  if (typeof value === "number") return value < 100_000_000_000 ? value * 1000 : value
-  return typeof value === "string" ? Date.parse(value) : Number.NaN
-}
 const waitUntil =
   ({ durationMs, until }) =>
   async ({ context, tools, values }) => {
-    const at = durationMs === undefined ? timeOf(values.value(until)) : host.now() + durationMs
-    if (Number.isNaN(at))
-      throw stepError("InvalidTime", "INVALID_TIME", "code", "until is no time: " + String(values.value(until)))
+    const at = durationMs === undefined ? expressions.time(values.value(until)) : host.now() + durationMs
+    if (Number.isNaN(at)) {
+      const given = asText(values.value(until)).slice(0, 200)
+      throw stepError("InvalidTime", "INVALID_TIME", "code", "until is no time: " + given)
+    }
     const left = context.run.isRehearsed ? 0 : Math.max(0, at - host.now())
+    if (left > limits.timer) {
+      const message = "until lies further ahead than a step waits, which is " + limits.timer / 3_600_000 + " h"
+      throw stepError("TimeTooFar", "TIME_TOO_FAR", "code", message)
+    }
     // A run that resumes this one gets the same output.
     return tools.sleep(left, { until: new Date(at).toISOString() })
   }
