@@ -230,7 +230,15 @@ describe("A resumed run of steps", () => {
     assert.strictEqual(ended.status, "completed")
     assert.deepStrictEqual(counts(), [1, 1, 1, 2, 1, 2])
     assert.deepStrictEqual(sent().slice(1), [keyOf(first, "each[1].send|0"), keyOf(ended.id, "each[1].send|0")])
-    for (const fromStep of ["each.send", "each[1]", "send", "absent", "each[x].send"]) {
+    for (const fromStep of [
+      "each.send",
+      "each[1]",
+      "send",
+      "absent",
+      "each[x].send",
+      "each[2].send",
+      "each[99].after"
+    ]) {
       const refused = await ask("POST", `/executions/${first}/rerun`, { fromStep })
       assert.deepStrictEqual([refused.status, refused.body.details?.[0]?.code], [422, "UNKNOWN_STEP"], refused.text)
     }

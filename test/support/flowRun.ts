@@ -15,6 +15,7 @@ import type { PendingCall } from "../../src/actors/execution/PendingCall.js"
 import { attemptOf, pendingRun, startEntry } from "../../src/actors/execution/PendingRun.js"
 import type { Principal } from "../../src/actors/management/Caller.js"
 import { makeResumedRun } from "../../src/actors/management/run/ResumedRun.js"
+import { ExecutionReads } from "../../src/actors/ports/run/ExecutionReads.js"
 import type { FinishedRun, OpenRun, RunChange } from "../../src/actors/ports/run/Journal.js"
 import type { StartRequest } from "../../src/actors/ports/run/Executions.js"
 import { Runnables } from "../../src/actors/ports/run/Runnables.js"
@@ -322,7 +323,11 @@ const resumedRun = Effect.runSync(
     Effect.provide(
       Layer.mergeAll(
         computationsInProcess,
-        Layer.mock(Runnables, { stepsOf: (_, { contentHash }) => Effect.succeed(specs.get(contentHash) ?? null) })
+        Layer.mock(Runnables, { stepsOf: (_, { contentHash }) => Effect.succeed(specs.get(contentHash) ?? null) }),
+        // The steps that are named are those of the run.
+        Layer.mock(ExecutionReads, {
+          steps: () => Effect.succeedSome({ steps: [{ index: 0, step: {} }], hasMore: false })
+        })
       )
     )
   )
