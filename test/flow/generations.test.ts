@@ -141,6 +141,14 @@ describe("A file of a flow", () => {
     assert.notInclude(codesOf(await imported({ ...first.spec, generation: 2 })), "ORDER_CHANGED")
     const [order, ask_] = first.spec.steps
     assert.notInclude(codesOf(await imported({ steps: [order, ask_] })), "ORDER_CHANGED")
+    const steps = first.spec.steps.map((one: object) => `.step(${JSON.stringify(one)})`).join("")
+    const module = (generation: string) => ({
+      format: "flow.js",
+      source: `export default flow("f")${generation}${steps}`
+    })
+    const fromModule = (generation: string) => made("/workflows", { name: unique(), import: module(generation) })
+    assert.include(codesOf(await fromModule("")), "ORDER_CHANGED")
+    assert.notInclude(codesOf(await fromModule(".generation(2)")), "ORDER_CHANGED")
     const refused = await ask("POST", "/workflows", {
       name: unique(),
       import: { format: "flow.json", source: JSON.stringify({ ...first.spec, generation: 3 }) }
