@@ -213,6 +213,27 @@ describe("A tenant's flows", () => {
     assert.deepInclude(shared.body.data, { description: "", status: "draft", publishedVersion: null })
   })
 
+  it("that are the organisation's say so when they are changed, and what to do, by a path and by a key of some", async () => {
+    const subset = await makeKey(svc, { customers: { mode: "subset", ids: [svc.first.customerId] } })
+    const path = tenant(`/workflows/${flows.shared}`)
+    const why = async (method: string, target: string, body: object, key: string, finer: string, remedy: RegExp) => {
+      const refused = await ask(method, target, body, key)
+      assert.deepStrictEqual([refused.status, refused.body.details[0]?.code], [403, finer], refused.text)
+      assert.match(refused.body.message, /^this workflow belongs to the organisation, and all its customers share it: /)
+      assert.match(refused.body.message, remedy)
+    }
+    for (const [method, target, body] of [
+      ["PUT", path, { description: "changed" }],
+      ["POST", `${path}/publish`, {}],
+      ["POST", `${path}/archive`, {}]
+    ] as const) {
+      await why(method, target, body, svc.first.key, "SHARED_RECORD", /leave \/tenants\/\{tid\} out of it/)
+      await why(method, target, body, subset.key, "SUBSET_KEY", /this key is for some customers' data/)
+    }
+    const own = `/api/v1/workflows/${flows.shared}`
+    await why("PUT", own, { description: "changed" }, subset.key, "SUBSET_KEY", /one that is for all of them/)
+  })
+
   it("show triggers and deployments of the organisation, and none of another tenant", async () => {
     const key = svc.first.key
     const published = await svc.ask("POST", `/api/v1/workflows/${flows.shared}/publish`, { key, body: {} })
