@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { didYouMean } from "../../../domain/ClosestName.js"
 import type { Detail } from "../../../domain/Failure.js"
-import { isNeverEmitted, outboundEventTypes } from "../../../domain/delivery/OutboundEvent.js"
+import { isNeverEmitted, outboundEventTypes, startsTriggers } from "../../../domain/delivery/OutboundEvent.js"
 import type { TriggerView } from "../../../domain/trigger/TriggerView.js"
 import type { Connectors } from "../../ports/connection/Connectors.js"
 import type { Principal } from "../Caller.js"
@@ -15,9 +15,13 @@ const noSingleResult: Detail = {
 
 const neverEmitted = (message: string): Detail => ({ path: "event.type", code: "NEVER_EMITTED", message })
 
+const startingTypes = Object.keys(outboundEventTypes).filter(startsTriggers)
+
 const ofService = (type: string) =>
   neverEmitted(
-    `no event of this type starts triggers, unless you inject it: docs/events.md lists the service's types.${didYouMean(type, Object.keys(outboundEventTypes))}`
+    Object.hasOwn(outboundEventTypes, type)
+      ? "events of this type are for webhook endpoints and start no trigger, since the run that they start would emit them again"
+      : `no event of this type starts triggers, unless you inject it: docs/events.md lists the service's types.${didYouMean(type, startingTypes)}`
   )
 
 const ofConnector = (slug: string) =>
