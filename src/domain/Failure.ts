@@ -52,7 +52,7 @@ export class Forbidden extends Data.TaggedError("Forbidden")<{
     | "REVIEW_REQUIRED"
   readonly message: string
   /** The missing permission, or the setting that forbids it. */
-  readonly needs?: Permission | "CODE_EDITING_DISABLED" | "WIDER_THAN_CALLER" | "SUBSET_KEY"
+  readonly needs?: Permission | "CODE_EDITING_DISABLED" | "WIDER_THAN_CALLER" | "SUBSET_KEY" | "SHARED_RECORD"
   /** The member of the request that is refused. */
   readonly path?: string
 }> {}

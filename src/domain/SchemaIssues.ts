@@ -4,6 +4,7 @@
  */
 import { Either, ParseResult, Schema, SchemaAST } from "effect"
 import type { Issue } from "./Issues.js"
+import { partsOf } from "./UnionIssues.js"
 
 /** Values of which all issues are found; of more, the first one is. */
 const reportedValues = 2_000
@@ -70,7 +71,7 @@ const findInMembers = (ast: SchemaAST.TypeLiteral, value: unknown): ReadonlyArra
   return undefined
 }
 
-/** The issues of an error, without large parts of the value. */
+/** The issues of an error, of unions those of the alternative that was meant, without large parts of the value. */
 export const formatIssues = ({ issue }: ParseResult.ParseError): ReadonlyArray<Issue> =>
   ParseResult.ArrayFormatter.formatIssueSync(lighten(issue, { left: formattedIssues }))
 
@@ -113,7 +114,7 @@ const lighten = (issue: ParseResult.ParseIssue, budget: { left: number }): Parse
     case "Transformation":
       return new ParseResult.Transformation(issue.ast, actual, issue.kind, lighten(issue.issue, budget))
     case "Composite": {
-      const [head, ...more] = "_tag" in issue.issues ? [issue.issues] : issue.issues
+      const [head, ...more] = partsOf(issue)
       const rest = more.slice(0, Math.max(0, budget.left))
       budget.left -= rest.length
       return new ParseResult.Composite(issue.ast, actual, [

@@ -337,8 +337,19 @@ it("a release is deployed to an environment, and rolled back", async () => {
       ({ environment }: { readonly environment: string }) => environment
     )
   assert.include(await deployedIn(), "staging")
+  // What is published there since goes only when the person has seen its name.
+  const environments: ReadonlyArray<{ id: string; slug: string }> = (await call("GET", "/api/v1/environments")).body
+    .data
+  const staging = environments.find(({ slug }) => slug === "staging")
+  await call("PUT", `/api/v1/environments/${staging?.id}`, { autoDeploy: true })
+  const later = { name: "later", form: "code", code: "export default async () => 1" }
+  const { id } = (await call("POST", "/api/v1/workflows", later)).body.data
+  await call("POST", `/api/v1/workflows/${id}/publish`, {})
   await button("Roll back …").click()
   await button("Roll back").click()
+  await page.getByRole("alert").getByText("later was deployed to staging since").waitFor()
+  assert.include(await deployedIn(), "staging")
+  await button("Roll back all the same").click()
   await page.getByRole("heading", { level: 1, name: "Release 2" }).waitFor()
   assert.notInclude(await deployedIn(), "staging")
 })

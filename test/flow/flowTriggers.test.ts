@@ -38,6 +38,73 @@ const triggersOf = async (id: string) =>
     ({ managedBy }: { managedBy: { id: string } | null }) => managedBy?.id === id
   )
 
+/** A connector with one event, which is polled. */
+const listening = (slug: string, event: string) => ({
+  svcConnector: 1,
+  slug,
+  name: slug,
+  kind: "custom",
+  version: "1.0.0",
+  baseUrl: "https://api.example.com",
+  auth: [{ id: "none", type: "none" }],
+  actions: [{ name: "list", readOnly: true, request: { method: "GET", path: "/list" } }],
+  events: [{ id: event, delivery: "poll", poll: { action: "list", key: "$.id" } }]
+})
+
+describe("The trigger of a flow that is saved", () => {
+  const save = (trigger: object, steps: ReadonlyArray<object> = [step("x")]) =>
+    ask("POST", "/workflows", { name: `triggered_${++names}`, form: "steps", spec: { trigger, steps } })
+  const mistakes = async (trigger: object, steps?: ReadonlyArray<object>) => {
+    const refused = await save(trigger, steps)
+    assert.strictEqual(refused.status, 422, refused.text)
+    return refused.body.details.map(({ code, path }: { code: string; path: string }) => `${path} ${code}`)
+  }
+
+  it("names a connector, an event of it, and a type that an event can have", async () => {
+    assert.deepStrictEqual(await mistakes({ type: "event", source: "nope", event: "x" }), [
+      "spec.trigger.source NOT_FOUND"
+    ])
+    assert.deepStrictEqual(await mistakes({ type: "event", source: "shopify", event: "order.nope" }), [
+      "spec.trigger.event NOT_FOUND"
+    ])
+    for (const event of ["a b", "", "a..b", "*.created"])
+      assert.deepStrictEqual(await mistakes({ type: "event", event }), ["spec.trigger.event INVALID_VALUE"], event)
+    assert.deepStrictEqual(await mistakes({ type: "event", source: "shopify" }), ["spec.trigger.event REQUIRED"])
+    assert.sameMembers(
+      await mistakes({ type: "event", source: "nope", event: "x" }, [
+        { name: "a", type: "action", input: { x: "{{steps.nobody.output}}" } }
+      ]),
+      ["spec.trigger.source NOT_FOUND", "spec.steps[0].input.x UNKNOWN_STEP"]
+    )
+  })
+
+  it("warns of an event that starts nothing in the words that a trigger of its own gets", async () => {
+    const id = await saved(null)
+    for (const [event, isWarned] of [
+      ["approval.requested", true],
+      ["execution.failed", true],
+      ["execution.zz", true],
+      ["shopify.order.created", true],
+      ["connection.expired", false],
+      ["own.event", false]
+    ] as const) {
+      const flow = await save({ type: "event", event })
+      assert.strictEqual(flow.status, 201, flow.text)
+      const own = await ask("POST", "/triggers", {
+        type: "event",
+        name: "own",
+        event: { type: event },
+        routes: [{ workflowId: id }]
+      })
+      assert.strictEqual(own.status, 201, own.text)
+      const [told] = own.body.warnings ?? []
+      assert.strictEqual(told !== undefined, isWarned, event)
+      const expected = told === undefined ? [] : [{ ...told, path: "spec.trigger.event" }]
+      assert.deepStrictEqual(flow.body.data.warnings, expected, event)
+    }
+  })
+})
+
 describe("The trigger of a flow", () => {
   it("is created by publishing, starts runs of what is deployed, and keeps its URL and key over versions", async () => {
     const id = await saved({ type: "webhook" })
@@ -157,9 +224,17 @@ describe("The trigger of a flow", () => {
   it("that cannot be created refuses the publication as a whole", async () => {
     const id = await saved(null)
     await publish(id)
-    await change(id, { type: "event", source: "absent-system", event: "x" })
+    const slug = "leaving-system"
+    const system = (await ask("POST", "/connectors", listening(slug, "deal.created"))).body.data
+    assert.strictEqual((await ask("POST", `/connectors/${system.id}/publish`, {})).status, 200)
+    assert.strictEqual((await change(id, { type: "event", source: slug, event: "deal.created" })).status, 200)
+    // Its next version has the event no more.
+    await ask("PUT", `/connectors/${system.id}`, { ...listening(slug, "deal.closed"), version: "2.0.0" })
+    assert.strictEqual((await ask("POST", `/connectors/${system.id}/publish`, {})).status, 200)
     const refused = await ask("POST", `/workflows/${id}/publish`, {})
     assert.strictEqual(refused.status, 422, refused.text)
+    assert.deepInclude(refused.body.details[0], { path: "spec.trigger.event", code: "NOT_FOUND" })
+    assert.match(refused.body.message, /^spec\.trigger\.event must be an event of the connector/)
     const seen = await ask("GET", `/workflows/${id}`)
     assert.strictEqual(seen.body.data.publishedVersion, 1)
     assert.isEmpty(await triggersOf(id))

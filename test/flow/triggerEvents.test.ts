@@ -180,6 +180,10 @@ it("a mistyped type or connector is refused or warned of with the closest one, a
   const typed = (type: string) =>
     ask("POST", "/triggers", { name: "mistyped", type: "event", event: { type }, routes: [{ workflowId: flow }] })
   assert.include((await typed("connection.expird")).body.warnings[0].message, "Did you mean connection.expired?")
+  // A type that starts nothing is suggested to nobody.
+  for (const type of ["approval.requested", "approval.requestet"])
+    assert.notInclude((await typed(type)).body.warnings[0].message, "Did you mean")
+  assert.include((await typed("approval.requested")).body.warnings[0].message, "are for webhook endpoints")
   const definition = {
     svcConnector: 1,
     slug: "own-ledger",

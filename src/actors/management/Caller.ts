@@ -28,6 +28,8 @@ export interface Principal extends Caller {
   readonly requestId: RequestId
   readonly ip: string
   readonly userAgent: string | null
+  /** Only the tenant in the path keeps it from what all customers share: its credential does not. */
+  readonly isNarrowedByPath?: true
 }
 
 /** The refusal of a caller without the permission; `undefined` for one that has it. */
@@ -53,13 +55,33 @@ export const sharingRefusal = (caller: Principal, sharing: Sharing | undefined):
   return sharing === "customers" || sharing === "read" || sharing === "perRecord" ? undefined : notShared(caller)
 }
 
-/** The refusal if a caller of some customers may not change a record of `customer`; `null`: a shared record. */
+const ofOrganisation = (caller: Principal, what: string) => {
+  const owner = `this ${what.replaceAll("_", " ")} belongs to the organisation, and all its customers share it`
+  return new Forbidden({
+    code: "FORBIDDEN",
+    ...(caller.isNarrowedByPath
+      ? {
+          needs: "SHARED_RECORD",
+          message: `${owner}: the path of a tenant changes what that tenant owns; leave /tenants/{tid} out of it to change this for all`
+        }
+      : {
+          needs: "SUBSET_KEY",
+          message: `${owner}: this ${nounOf(caller)} is for some customers' data; change it with one that is for all of them`
+        })
+  })
+}
+
+/**
+ * The refusal if a caller of some customers may not change a record of `customer`; `null`: the organisation's, which all
+ * customers share. `what`: its type.
+ */
 export const recordRefusal = (
   caller: Principal,
   sharing: Sharing | undefined,
-  customer: CustomerId | null
+  customer: CustomerId | null,
+  what: string
 ): Forbidden | undefined =>
-  sharing === "perRecord" && customer === null && caller.isForCustomers ? notShared(caller) : undefined
+  sharing === "perRecord" && customer === null && caller.isForCustomers ? ofOrganisation(caller, what) : undefined
 
 /** The refusal if the caller is narrowed to other resources of this type. Connectors are named by their slugs. */
 export const outOfScope = (caller: Principal, type: ScopeType, id: string): Forbidden | undefined =>

@@ -108,7 +108,10 @@ export const layer = Layer.effect(
       body: Body<ChangeOutcome<A>, Failure | AlreadyExists | Changed>
     ): Effect.fn.Return<A, Failure | AlreadyExists | Changed> {
       const outcome = yield* effectOf(body, tx)
-      yield* refuseWith(recordRefusal(context.caller, context.sharing, outcome.resource.customerId ?? null))
+      const { audit, caller, sharing } = context
+      yield* refuseWith(
+        recordRefusal(caller, sharing, outcome.resource.customerId ?? null, audit?.resource ?? "record")
+      )
       const now = yield* DateTime.now
       const entry = auditEntry(context, outcome, DateTime.formatIso(now))
       if (outcome.isDraftSave !== true || (yield* tx.isSaveDue(saveOf(entry)))) yield* tx.audit(entry)

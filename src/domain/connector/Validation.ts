@@ -2,7 +2,7 @@
  * Validates a document as a connector definition and reports all mistakes with their paths. In a valid definition all
  * references resolve, and all templates and paths parse. Contract: connector definition.
  */
-import { Either, ParseResult, Schema } from "effect"
+import { Either, type ParseResult, Schema } from "effect"
 import type { Detail } from "../Failure.js"
 import { detailsOf, relevantIssues } from "../Issues.js"
 import { isObject, type Json, type JsonObject, isList } from "../Json.js"
@@ -21,6 +21,7 @@ import { memberPath } from "../expression/Path.js"
 import { ConnectorDefinition } from "./Definition.js"
 import { entityMistakes } from "./EntityChecks.js"
 import { eventMistakes } from "./EventChecks.js"
+import { formatIssues } from "../SchemaIssues.js"
 import { withTls } from "./request/PlainHttp.js"
 import { replaceRawAuth } from "./request/RawAuth.js"
 import { repairDocument } from "./RepairedDocument.js"
@@ -134,7 +135,7 @@ const formMistakes = (
   error: ParseResult.ParseError,
   mistakesOf: (definition: ConnectorDefinition) => Mistakes
 ): Mistakes => {
-  const issues = relevantIssues(ParseResult.ArrayFormatter.formatErrorSync(error))
+  const issues = relevantIssues(formatIssues(error))
   const form = detailsOf(issues, "is not a member of this part")
   const broken = issues.filter(({ _tag }) => _tag !== "Unexpected").map(({ path }) => path)
   const repaired = repairDocument(document, broken)

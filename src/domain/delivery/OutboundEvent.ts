@@ -28,7 +28,7 @@ export const outboundEventTypes = {
   "webhook_endpoint.disabled": "An endpoint was disabled: it answered 410, or failed for five days."
 } as const
 
-/** Types of endpoints only: a run that its own end started would start itself for ever, the others are of later releases. */
+/** Types that runs emit. They are for endpoints only: a run that they start emits them again, and would start itself for ever. */
 const startsNothing = /^(?:execution\.|approval\.requested$|sync_report\.created$)/
 
 /** Whether triggers take events of this type. */

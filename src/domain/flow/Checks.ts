@@ -14,9 +14,10 @@ import { type Ordering, orderOf } from "./Dependencies.js"
 import { type Flow, flowOf, isLoopBody, ownersOf } from "./Flow.js"
 import { presentGeneration } from "./Generation.js"
 import { scheduleMistakes } from "../trigger/Schedule.js"
+import { eventTypeMistakes } from "../trigger/TriggerChecks.js"
 import { customAuthMistakes } from "./CustomAuth.js"
 import { describedTrigger } from "./FlowTrigger.js"
-import { FlowSpec } from "./Spec.js"
+import { FlowSpec, type FlowTrigger } from "./Spec.js"
 import { stepTypes } from "./StepTypes.js"
 import type { Mistakes } from "../expression/Checks.js"
 import type { StepType } from "./StepType.js"
@@ -50,6 +51,8 @@ export interface FlowUses {
   }>
   /** People whom steps ask. */
   readonly people: ReadonlyArray<{ readonly path: string; readonly name: string }>
+  /** What starts it. */
+  readonly trigger: FlowTrigger | null
   /** It has code, which not every organisation may write. */
   readonly hasCode: boolean
 }
@@ -71,8 +74,9 @@ export const flowUses = (document: Json, types = stepTypes): FlowUses =>
   Either.match(
     Either.flatMap(decode(document), (spec) => flowOf(spec, types)),
     {
-      onLeft: () => ({ actions: [], people: [], hasCode: holdsCode(document) }),
-      onRight: ({ nodes }) => ({
+      onLeft: () => ({ actions: [], people: [], trigger: null, hasCode: holdsCode(document) }),
+      onRight: ({ nodes, spec: { trigger = null } }) => ({
+        trigger,
         actions: nodes.flatMap(({ shape }) =>
           shape.actions.map(({ action, connector, version = null }) => ({ connector, action, version }))
         ),
@@ -197,7 +201,8 @@ const triggerMistakes = ({ trigger }: FlowSpec): Mistakes => {
       // Any time will do: a cron expression that never fires from then on never does.
       return described?.settings.schedule ? scheduleMistakes(described.settings.schedule, 0, "trigger") : []
     case "event":
-      return trigger.event === undefined ? required("trigger.event") : []
+      if (trigger.event === undefined) return required("trigger.event")
+      return trigger.source === undefined ? eventTypeMistakes(trigger.event, "trigger.event") : []
     default:
       return []
   }

@@ -47,6 +47,26 @@ export const customAuthMistakes = ({ customAuth }: FlowSpec): Mistakes => {
   ]
 }
 
+/** What a flow's own authentication asks. */
+export interface AskedByAuth {
+  /** The place of the name in the document. */
+  readonly path: string
+  readonly member: Member
+  readonly name: string
+}
+
+/** What the document's own authentication asks; `undefined`: it has none, or one with mistakes. */
+export const askedByAuth = (document: Json): AskedByAuth | undefined => {
+  const auth = isObject(document) ? (document["customAuth"] ?? null) : null
+  if (!isObject(auth)) return undefined
+  const { type = null } = auth
+  const member = type === "workflow" || type === "bearer" || type === "header" ? wanted[type] : undefined
+  const name = member === undefined ? undefined : auth[member]
+  return member !== undefined && typeof name === "string" && forms[member].pattern.test(name)
+    ? { path: `customAuth.${member}`, member, name }
+    : undefined
+}
+
 const bearer = /^bearer +/i
 
 /** The token of the header `authorization`; `undefined`: it has none of the form that the type takes. */

@@ -29,6 +29,18 @@ export const describedTrigger = (trigger: FlowTrigger | null | undefined): Descr
   }
 }
 
+/** Where the document has the settings of its trigger. */
+const places: ReadonlyMap<string, string> = new Map([
+  ["schedule.cron", "trigger.cron"],
+  ["schedule.timezone", "trigger.timezone"],
+  ["appEvent.connector", "trigger.source"],
+  ["appEvent.event", "trigger.event"],
+  ["event.type", "trigger.event"]
+])
+
+/** The place in the document of what is wrong with its trigger. `path`: in the body of the trigger. */
+export const placeInFlow = (path: string): string => places.get(path) ?? "trigger"
+
 /** The body that creates it. Its runs are those of the environment `live`. */
 export const managedTriggerBody = (
   { settings, type }: DescribedTrigger,

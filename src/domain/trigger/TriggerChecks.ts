@@ -146,14 +146,16 @@ const isUnverified = ({ preset, scheme }: WebhookVerification) => preset === und
 const eventType = /^(?:[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?:\.?\*)?|\*)$/
 
 const eventMistakes = (event: Settings["event"]): Mistakes =>
-  event === null || event === undefined
-    ? []
-    : mistakeUnless(
-        eventType.test(event.type),
-        "event.type",
-        "INVALID_VALUE",
-        "must be an event's type, such as connection.expired or connection.*"
-      )
+  event === null || event === undefined ? [] : eventTypeMistakes(event.type, "event.type")
+
+/** The mistake of a type that no event can have. */
+export const eventTypeMistakes = (type: string, path: string): Mistakes =>
+  mistakeUnless(
+    eventType.test(type),
+    path,
+    "INVALID_VALUE",
+    "must be an event's type, such as connection.expired or connection.*"
+  )
 
 /** Whether an event's type matches the type of a trigger, which may end with `*`. */
 export const matchesEventType = (pattern: string, type: string): boolean =>

@@ -4,7 +4,7 @@
  */
 import { Schema, Struct } from "effect"
 import { semverPattern } from "../connector/Definition.js"
-import { InvalidState } from "../Failure.js"
+import { Conflict, InvalidState } from "../Failure.js"
 import { CustomerId, OrganisationId, ReleaseId, SpaceId, WorkflowId } from "../Ids.js"
 import { derivedValue, fixedValue, generatedValue, hidden, optional, owner, recordOf } from "../Record.js"
 import { Counter, NullableText } from "../Scalars.js"
@@ -83,11 +83,23 @@ export const CreateRelease = Schema.Struct({
         workflowId: Schema.String,
         version: Schema.optional(Counter.annotations({ description: "Without it, the published version." }))
       })
-    ).pipe(Schema.maxItems(releaseLimits.workflows))
+    ).pipe(
+      Schema.minItems(1, { message: () => "must name at least one workflow, or be absent for all that are published" }),
+      Schema.maxItems(releaseLimits.workflows)
+    )
   ).annotations({ description: "Without it, all published workflows." }),
   environment: Schema.optional(Schema.String).annotations({ description: "Deploys the release at once." })
 }).annotations({ identifier: "CreateRelease" })
 export type CreateRelease = typeof CreateRelease.Type
+
+/** The body that rolls a release back. */
+export const RollBackRelease = Schema.Struct({
+  environment: Schema.String,
+  remove: Schema.optional(Schema.Boolean).annotations({
+    description: "Also takes away what was deployed there since the release, which is refused otherwise."
+  })
+}).annotations({ identifier: "RollBackRelease" })
+export type RollBackRelease = typeof RollBackRelease.Type
 
 /** The release that an environment has, and what was deployed there before it. */
 export const EnvironmentRelease = Schema.Struct({
@@ -137,6 +149,40 @@ export const replacedRelease = (release: Release, environment: string): Release 
     status: environments.length === 0 ? "superseded" : "deployed",
     revision: release.revision + 1
   }
+}
+
+/**
+ * The workflows whose versions were deployed after a release, and go with its rollback. `now`: what the environment has;
+ * `before`: what it had before the release; `after`: what it is to have.
+ */
+export const deployedSince = (
+  { pins }: Pick<Release, "pins">,
+  now: Pins,
+  before: Pins,
+  after: Pins
+): ReadonlyArray<WorkflowId> => {
+  const ofRelease: Pins = { ...before, ...pins }
+  // The keys of pins are ids of workflows.
+  const ids = Object.keys(now) as Array<WorkflowId>
+  return ids.filter((id) => now[id] !== ofRelease[id] && now[id] !== after[id])
+}
+
+/** Workflows that one refusal names at most. */
+const namedWorkflows = 20
+
+/** The refusal to take the versions of the workflows with these names away unasked. */
+export const wouldRemove = (names: ReadonlyArray<string>, environment: string): Conflict => {
+  const shown = names.slice(0, namedWorkflows)
+  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : ""
+  return new Conflict({
+    code: "CONFLICT",
+    message: `the rollback takes away what was deployed to ${environment} since the release, of ${shown.join(", ")}${more}: send remove: true if that is meant`,
+    details: shown.map((name) => ({
+      path: "remove",
+      code: "WOULD_REMOVE",
+      message: `${name} was deployed to ${environment} since, which the rollback takes away`
+    }))
+  })
 }
 
 /** The refusal to roll back a release that is not the one of the environment. */

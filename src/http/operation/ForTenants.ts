@@ -29,7 +29,13 @@ const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): 
       const { context } = call
       return Effect.flatMap(find(context, call.path.tid), (customer) => {
         // What all customers share is read for the tenant, not changed.
-        context.caller = { ...context.caller, customers: new Set([customer]), isForCustomers: true }
+        const { caller } = context
+        context.caller = {
+          ...caller,
+          customers: new Set([customer]),
+          isForCustomers: true,
+          ...(caller.isForCustomers ? {} : { isNarrowedByPath: true })
+        }
         return run(adapt(isOwned ? { ...call, body: { ...call.body, customerId: customer } } : call))
       })
     })

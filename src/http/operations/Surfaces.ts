@@ -52,7 +52,7 @@ export const surfaceB = [
 const sharedNames = new Set(
   (
     "connectors.list connectors.discover quota.usage quota.summary quota.daily config.resolve config.set " +
-    "notifications.list notifications.create notifications.markRead organisations.list"
+    "notifications.list notifications.create notifications.markRead organisations.list organisations.create"
   ).split(" ")
 )
 

@@ -11,11 +11,14 @@ import { makeFlowTriggers } from "../trigger/FlowTriggers.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { makeCheckDeployable } from "./ReleaseContents.js"
 
-/** A deployment. `author`: of what is deployed. `exactly`: nothing else stays in the environment. */
+/**
+ * A deployment. `author`: of what is deployed. `replacing`: nothing else stays in the environment; it refuses what may not go,
+ * of all that is there.
+ */
 interface Deployment {
   readonly environment: string
   readonly author: Authorship
-  readonly exactly: boolean
+  readonly replacing?: (tx: Tx, deployed: Pins) => Effect.Effect<void, Failure>
 }
 
 export const placeOf = ({ customerId, spaceId }: Release, environment: string): DeploymentPlace => ({
@@ -63,7 +66,7 @@ export const makeDeployRelease = Effect.map(
       tx: Tx,
       caller: Principal,
       release: Release,
-      { author, environment: named, exactly }: Deployment
+      { author, environment: named, replacing }: Deployment
     ): Effect.fn.Return<Release, Failure | AlreadyExists | Changed> {
       const environment = named.toLowerCase()
       yield* refuseWith(outOfScope(caller, "environment", environment))
@@ -74,7 +77,9 @@ export const makeDeployRelease = Effect.map(
       yield* checkDeployable(tx, release)
       const place = placeOf(release, environment)
       const before = yield* tx.deployedPins(place)
+      const exactly = replacing !== undefined
       yield* refuseWith(scopeRefusal(caller, before, release.pins, exactly))
+      if (exactly) yield* replacing(tx, before)
       const now = yield* currentTimestamp
       yield* tx.deployPins(place, release.pins, { by: caller.id, now }, exactly)
       if (environment === triggerEnvironment)

@@ -3,13 +3,16 @@ import { Effect, Option, Schema } from "effect"
 import { type Failure, refuseWith } from "../../../domain/Failure.js"
 import {
   type CreateRelease,
+  deployedSince,
   notDeployed,
   type Pins,
   Release,
   ReleaseStatus,
   releaseSummary,
   type ReleaseView,
-  releaseView
+  releaseView,
+  type RollBackRelease,
+  wouldRemove
 } from "../../../domain/workflow/Release.js"
 import { pinnedIds } from "../../ports/Deploying.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -144,7 +147,7 @@ const make = Effect.gen(function* () {
       const release =
         environment === undefined
           ? created
-          : yield* deployRelease(tx, caller, created, { environment, author: authorOf(created), exactly: false })
+          : yield* deployRelease(tx, caller, created, { environment, author: authorOf(created) })
       const value = answerOf(release)
       return { value, resource: resourceOf(release), after: value.view }
     })
@@ -155,7 +158,7 @@ const make = Effect.gen(function* () {
       yield* lockDeployments(tx)
       const before = yield* findRelease(tx, caller, id, true)
       yield* checkVersion(context, undefined, before.revision)
-      const after = yield* deployRelease(tx, caller, before, { environment, author: authorOf(before), exactly: false })
+      const after = yield* deployRelease(tx, caller, before, { environment, author: authorOf(before) })
       const value = answerOf(after)
       return { value, resource: resourceOf(after), before: releaseView(before), after: value.view }
     })
@@ -168,8 +171,17 @@ const make = Effect.gen(function* () {
     return Object.fromEntries(Object.entries(pins).filter(([id]) => published.has(id as (typeof ids)[number]))) as Pins
   })
 
-  /** A new release of exactly what the environment had before this one. */
-  const rollBack = (context: CallContext, id: string, named: string) =>
+  /** Fails if a rollback takes away what was deployed since the release. */
+  const refuseRemoval = (release: Release, environment: string, before: Pins, after: Pins) =>
+    Effect.fnUntraced(function* (tx: Tx, deployed: Pins): Effect.fn.Return<void, Failure> {
+      const ids = deployedSince(release, deployed, before, after)
+      if (ids.length === 0) return
+      const found = yield* tx.workflows.list({ where: { id: ids }, limit: ids.length })
+      return yield* wouldRemove(found.map(({ name }) => name).toSorted(), environment)
+    })
+
+  /** A new release of exactly what the environment had before this one. `remove`: also of what was deployed there since. */
+  const rollBack = (context: CallContext, id: string, { environment: named, remove = false }: RollBackRelease) =>
     change(context, function* (tx) {
       const { caller } = context
       const environment = named.toLowerCase()
@@ -182,7 +194,11 @@ const make = Effect.gen(function* () {
       const { customerId } = release
       const input = { name: `Rollback of ${release.name}`.slice(0, 200) }
       const created = yield* insert(tx, caller, input, { customerId, pins, rollbackOf: release.id })
-      const after = yield* deployRelease(tx, caller, created, { environment, author: authorOf(release), exactly: true })
+      const after = yield* deployRelease(tx, caller, created, {
+        environment,
+        author: authorOf(release),
+        replacing: remove ? () => Effect.void : refuseRemoval(release, environment, current.pinsBefore, pins)
+      })
       const value = answerOf(after)
       return { value, resource: resourceOf(after), before: null, after: value.view }
     })

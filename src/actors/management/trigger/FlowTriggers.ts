@@ -3,8 +3,13 @@
  * its id, URL, access key and cursor. Contract: workflow record.
  */
 import { Effect, Either } from "effect"
-import { describedTrigger, managedTriggerBody, type DescribedTrigger } from "../../../domain/flow/FlowTrigger.js"
-import type { Failure } from "../../../domain/Failure.js"
+import {
+  describedTrigger,
+  managedTriggerBody,
+  type DescribedTrigger,
+  placeInFlow
+} from "../../../domain/flow/FlowTrigger.js"
+import { type Failure, refusalOf, type ValidationFailed } from "../../../domain/Failure.js"
 import type { WorkflowId } from "../../../domain/Ids.js"
 import { nextVersion } from "../../../domain/Record.js"
 import { triggerEnvironment } from "../../../domain/organisation/Environment.js"
@@ -38,6 +43,13 @@ const isSameTrigger = (before: Trigger, after: Trigger): boolean =>
   before.status === after.status &&
   JSON.stringify([before.schedule, before.appEvent, before.event, before.name]) ===
     JSON.stringify([after.schedule, after.appEvent, after.event, after.name])
+
+/** The refusal with the places of the document, which is where the flow's author repairs it. */
+const inDocument = (failure: ValidationFailed): ValidationFailed =>
+  refusalOf(
+    failure.details.map((detail) => ({ ...detail, path: `spec.${placeInFlow(detail.path)}` })),
+    failure.code
+  ) ?? failure
 
 /** Makes `followDeployed`. */
 export const makeFlowTriggers = Effect.gen(function* () {
@@ -131,7 +143,9 @@ export const makeFlowTriggers = Effect.gen(function* () {
     const created: Array<CreatedTrigger> = []
     for (const flow of flows) {
       const existing = managed.filter(({ managedBy }) => managedBy === flow.id)
-      const made = yield* followOne(tx, caller, flow, existing, now)
+      const made = yield* Effect.catchTag(followOne(tx, caller, flow, existing, now), "ValidationFailed", (failure) =>
+        Effect.fail(inDocument(failure))
+      )
       if (made !== null) created.push(made)
     }
     return created

@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
     ) {
       const { caller } = context
       const trigger = yield* read(context, (tx) => findTrigger(tx, caller, id))
-      yield* refuseWith(recordRefusal(caller, context.sharing, trigger.customerId))
+      yield* refuseWith(recordRefusal(caller, context.sharing, trigger.customerId, "trigger"))
       if (trigger.status !== "active")
         return yield* new InvalidState({
           state: trigger.status,

@@ -2,7 +2,14 @@
 import { didYouMean } from "../../../domain/ClosestName.js"
 import { Effect, Option } from "effect"
 import type { EventDefinition } from "../../../domain/connector/Webhook.js"
-import { ConnectionRequired, type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
+import {
+  ConnectionRequired,
+  type Failure,
+  invalid,
+  refuseWith,
+  type Unavailable,
+  type ValidationFailed
+} from "../../../domain/Failure.js"
 import type { CustomerId, RouteId, WorkflowId } from "../../../domain/Ids.js"
 import {
   type AppEventChange,
@@ -61,7 +68,7 @@ export const checkEvent = Effect.fnUntraced(function* (
   { find, slugs }: Pick<Connectors["Type"], "find" | "slugs">,
   caller: Principal,
   { args, connector, event }: AppEventChange
-): Effect.fn.Return<EventDefinition, Failure> {
+): Effect.fn.Return<EventDefinition, ValidationFailed | Unavailable> {
   const found = Option.getOrUndefined(yield* find(caller.organisationId, connector))
   if (found === undefined)
     return yield* invalid(

@@ -10,6 +10,7 @@ import { Computations, type ComputationTable, type TooCostly, tooCostlyDetail } 
 import { Connectors } from "../../ports/connection/Connectors.js"
 import type { Principal } from "../Caller.js"
 import { makeFlowPeople } from "./FlowPeople.js"
+import { makeFlowReferences } from "./FlowReferences.js"
 import { codeRefusal } from "./WorkflowAuthor.js"
 
 /** The refusal of steps with these mistakes. */
@@ -37,6 +38,7 @@ export const makeFlowCompiler = Effect.gen(function* () {
   const { compute } = yield* Computations
   const connectors = yield* Connectors
   const warnOfPeople = yield* makeFlowPeople
+  const checkReferences = yield* makeFlowReferences
 
   /** The connector that a flow names, with the versions of its actions that can be called. */
   const findKnown = Effect.fnUntraced(function* (organisation: OrganisationId, name: string, uses: FlowUses) {
@@ -83,9 +85,15 @@ export const makeFlowCompiler = Effect.gen(function* () {
     const at = yield* Clock.currentTimeMillis
     const request = { at, name, spec, isCompared, connectors: yield* findAll(organisationId, uses) }
     const compiled = yield* Effect.catchTag(compute("compileFlow", organisationId, request), "TooCostly", costlySteps)
-    if (!compiled.ok) return yield* stepsRefusal(compiled.mistakes)
-    const { warnings } = compiled.value
-    return { ...compiled.value, warnings: [...warnings, ...(yield* warnOfPeople(organisationId, uses))] }
+    const references = yield* checkReferences(caller, spec, uses)
+    if (!compiled.ok) return yield* stepsRefusal([...compiled.mistakes, ...references.mistakes])
+    if (references.mistakes.length > 0) return yield* stepsRefusal(references.mistakes)
+    const warnings = [
+      ...compiled.value.warnings,
+      ...(yield* warnOfPeople(organisationId, uses)),
+      ...references.warnings
+    ]
+    return { ...compiled.value, warnings }
   })
 
   /** `step`: the name of one step. Fails with `NotFound` if the flow has no such step. */

@@ -5,7 +5,7 @@
 import { Effect, Option, Schema } from "effect"
 import { type Author, deployedEvent, publishedWorkflow, newVersion } from "../../../domain/workflow/WorkflowChanges.js"
 import { latestEnvironment } from "../../../domain/organisation/Environment.js"
-import { type Failure, type Forbidden, NotFound, refuseWith } from "../../../domain/Failure.js"
+import { Detail, type Failure, type Forbidden, NotFound, refuseWith } from "../../../domain/Failure.js"
 import { WorkflowId, type OrganisationId } from "../../../domain/Ids.js"
 import { canonicalJson, type Json } from "../../../domain/Json.js"
 import { incompleteRefusal, type Workflow, type WorkflowVersion } from "../../../domain/workflow/Workflow.js"
@@ -16,6 +16,7 @@ import type { CallContext } from "../CallContext.js"
 import { missingPermission, outOfScope, type Principal } from "../Caller.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { makeFlowTriggers } from "../trigger/FlowTriggers.js"
+import { authWarnings } from "./FlowReferences.js"
 import { authorOf } from "./WorkflowAuthor.js"
 import { findWorkflow } from "./WorkflowRecords.js"
 import { AnsweredTime } from "../../../domain/Time.js"
@@ -76,7 +77,8 @@ export const Publication = Schema.Struct({
       url: Schema.NullOr(Schema.String),
       accessKey: Schema.NullOr(Schema.String)
     })
-  ).annotations({ description: "The trigger that the steps describe, if it is new. Its access key is shown once." })
+  ).annotations({ description: "The trigger that the steps describe, if it is new. Its access key is shown once." }),
+  warnings: Schema.Array(Detail).annotations({ description: "What is valid, but does not do what it seems to." })
 }).annotations({ identifier: "Published" })
 export type Publication = typeof Publication.Type
 
@@ -128,6 +130,7 @@ export const makePublish = Effect.gen(function* () {
       yield* refuseWith(deployRefusal(caller, environment))
     }
     const version = yield* versionToPublish(tx, workflow, request, author)
+    const warnings = yield* authWarnings(tx, caller, version.spec)
     yield* tx.workflows.update(publishedWorkflow(workflow, version.number, author.now))
     yield* tx.deployAutomatically(workflow, version.number, author)
     const [createdTrigger = null] = yield* followDeployed(tx, caller, [workflow.id])
@@ -139,7 +142,8 @@ export const makePublish = Effect.gen(function* () {
         publishedAt: version.publishedAt,
         created: version.publishedAt === author.now,
         deployedTo: automatic.filter(({ isOwn }) => isOwn).map(({ slug }) => slug),
-        createdTrigger
+        createdTrigger,
+        warnings
       },
       resource: { id: workflow.id, name: workflow.name, customerId: workflow.customerId },
       before: { publishedVersion: workflow.publishedVersion, status: workflow.status },

@@ -41,10 +41,36 @@ const noTime = {
   message:
     "must be a time: RFC 3339 such as 2026-01-31T09:00:00Z, a date, Unix seconds or milliseconds, or an expression"
 }
+const unread: Mistakes = [
+  {
+    path: "config.poll",
+    code: "NOT_ALLOWED",
+    message: "is called for a condition that reads poll, which this one does not"
+  }
+]
+const unchanging: Mistakes = [
+  {
+    path: "config.condition",
+    code: "INVALID_VALUE",
+    message: "reads neither state nor poll, so that waiting cannot change it: use a gate"
+  }
+]
 
-/** What a condition that can change reads. */
-const canChange = (condition: Condition): boolean =>
-  conditionReferences(condition, "").references.some(({ path: [root] }) => root === "poll" || root === "state")
+/** A condition reads what waiting can change: stored values, and the answer of a poll that is there. */
+const changeMistakes = (condition: Condition, polls: boolean): Mistakes => {
+  const { references } = conditionReferences(condition, "config.condition")
+  const ofPoll = references.filter(({ path: [root] }) => root === "poll")
+  if (ofPoll.length > 0)
+    return polls
+      ? []
+      : ofPoll.map(({ at }) => ({
+          path: at,
+          code: "INVALID_PATH",
+          message: "reads poll, and config.poll is absent: name the action to call, or the condition never holds"
+        }))
+  const readsState = references.some(({ path: [root] }) => root === "state")
+  return [...(polls ? unread : []), ...(readsState ? [] : unchanging)]
+}
 
 /** The stored values that a condition reads: scope and key. */
 const statesOf = (condition: Condition): ReadonlyArray<readonly [scope: string, key: string]> => {
@@ -87,15 +113,7 @@ export const wait = defineStep({
               ? []
               : [{ path: `config.${name}`, code: "NOT_ALLOWED", message: "belongs to a wait with a condition" }]
           )
-        : canChange(condition)
-          ? []
-          : [
-              {
-                path: "config.condition",
-                code: "INVALID_VALUE",
-                message: "reads neither state nor poll, so that waiting cannot change it: use a gate"
-              }
-            ]
+        : changeMistakes(condition, poll !== undefined)
     const isLiteral = until !== undefined && !until.includes("{{")
     const called =
       poll === undefined

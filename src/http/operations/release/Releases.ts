@@ -1,7 +1,7 @@
 /** The operations on releases. Contract: release record. */
 import { Effect, Schema } from "effect"
 import { type AnsweredRelease, ReleaseList, Releases } from "../../../actors/management/release/Releases.js"
-import { CreateRelease, Release, ReleaseSummary } from "../../../domain/workflow/Release.js"
+import { CreateRelease, Release, ReleaseSummary, RollBackRelease } from "../../../domain/workflow/Release.js"
 import { auditAction } from "../../operation/Contract.js"
 import { forTenants } from "../../operation/ForTenants.js"
 import { operationsOf } from "../../operation/Operation.js"
@@ -20,8 +20,7 @@ const ofReleases = operationsOf({
   scoped: { workflow: "record", environment: "record" }
 })
 
-const EnvironmentBody = (identifier: string) =>
-  strictPayload(Schema.Struct({ environment: Schema.String }).annotations({ identifier }))
+const DeployRelease = Schema.Struct({ environment: Schema.String }).annotations({ identifier: "DeployRelease" })
 
 /** A release's own number is its `version`, so that the ETag is the counter of its changes. */
 const answered =
@@ -81,7 +80,7 @@ export const releasesOperations = [
     answers: { 200: "The release is deployed: the next run uses it." },
     example: { environment: "live" },
     route: "POST /api/v1/releases/:rel/deploy",
-    body: EnvironmentBody("DeployRelease"),
+    body: strictPayload(DeployRelease),
     output: record(Release.View),
     permit: deploys,
     use: (releases, { context, path, body }) =>
@@ -91,16 +90,16 @@ export const releasesOperations = [
     name: "releases.rollBack",
     summary: "Roll back a release",
     description:
-      "Deploys, as a new release, exactly what the environment had before this one: earlier versions come back, and workflows that were not deployed there are removed. The release must be the environment's current one.",
+      "Deploys, as a new release, exactly what the environment had before this one: earlier versions come back, and workflows that were not deployed there are removed. The release must be the environment's current one. What was deployed there since, such as by publishing, is taken away with `remove: true` only: without it the answer is 409 with the detail code `WOULD_REMOVE`, and names the workflows.",
     answers: { 201: "The new release, whose `rollbackOf` names this one." },
     example: { environment: "live" },
     route: "POST /api/v1/releases/:rel/rollback",
-    body: EnvironmentBody("RollBackRelease"),
+    body: strictPayload(RollBackRelease),
     output: newRecord(Release.View),
     permit: deploys,
     audit: auditAction("release.rollback"),
     use: (releases, { context, path, body }) =>
-      Effect.map(releases.rollBack(context, path.rel, body.environment), (release) => {
+      Effect.map(releases.rollBack(context, path.rel, body), (release) => {
         const all = pathOf(context.request.target).replace(/\/[^/]+\/rollback\/*$/, "")
         context.replyHeaders["location"] = `${all}/${release.view.id}`
         return answered(context)(release)

@@ -2,8 +2,9 @@
  * Calls of methods with one answer: encoded, sent, and sent again after a lost connection if that is safe. An answer that says
  * that nothing was changed, since the node is not available, is followed by another call.
  */
-import { type Clock, Either, Effect, ParseResult, Predicate, Schema } from "effect"
+import { type Clock, Either, Effect, type ParseResult, Predicate, Schema } from "effect"
 import { rpcLimits } from "../../../domain/rpc/RpcLimits.js"
+import { formatIssues } from "../../../domain/SchemaIssues.js"
 import {
   connectionLost,
   Failures,
@@ -33,7 +34,7 @@ export const frameBytes = (name: string): number =>
 const mostSent = 5
 
 const refuse = (name: string, error: ParseResult.ParseError) => {
-  const details = ParseResult.ArrayFormatter.formatErrorSync(error).map(({ message, path }) => ({
+  const details = formatIssues(error).map(({ message, path }) => ({
     path: path.join("."),
     code: "INVALID",
     message

@@ -180,11 +180,11 @@ const RollbackDialog = ({ close, release }: DialogOf) => {
   const [slug, setSlug] = useState(release.environments[0] ?? "")
   const [, go] = useLocation()
   const rollBack = useChange(
-    () =>
+    (remove: boolean) =>
       bodyOf(
         client.POST("/api/v1/releases/{rel}/rollback", {
           params: { path: { rel: release.id } },
-          body: { environment: slug }
+          body: { environment: slug, ...(remove ? { remove } : {}) }
         })
       ),
     {
@@ -195,15 +195,18 @@ const RollbackDialog = ({ close, release }: DialogOf) => {
       }
     }
   )
+  // Of what the service has refused to take away unasked, it tells each: sending again is the answer.
+  const since = rollBack.error?.details.filter(({ code }) => code === "WOULD_REMOVE") ?? []
+  const asks = since.length > 0
   return (
     <Confirm
       title={`Roll back release ${release.version}?`}
-      verb="Roll back"
+      verb={asks ? "Roll back all the same" : "Roll back"}
       isOpen
       close={close}
-      send={() => rollBack.run()}
+      send={() => rollBack.run(asks)}
       isRunning={rollBack.isRunning}
-      error={rollBack.error}
+      error={asks ? null : rollBack.error}
     >
       <p>
         A new release deploys exactly what the environment had before this one: earlier versions come back, and
@@ -212,10 +215,23 @@ const RollbackDialog = ({ close, release }: DialogOf) => {
       <Select
         label="Environment"
         value={slug}
-        onChange={setSlug}
+        onChange={(one) => {
+          rollBack.reset()
+          setSlug(one)
+        }}
         options={release.environments.map((one) => [one, one] as const)}
         wrong={rollBack.error?.detailOf("environment")}
       />
+      {asks && (
+        <div className="notice warn stack tight" role="alert">
+          <p>Something was deployed to {slug} since. Nothing has been changed yet. Roll back all the same?</p>
+          <ul>
+            {since.map(({ message }) => (
+              <li key={message}>{message}.</li>
+            ))}
+          </ul>
+        </div>
+      )}
     </Confirm>
   )
 }

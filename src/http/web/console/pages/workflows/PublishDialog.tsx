@@ -116,7 +116,7 @@ export const RollbackDialog = ({
 
 const Published = ({
   close,
-  published: { created, createdTrigger, deployedTo, version }
+  published: { created, createdTrigger, deployedTo, version, warnings }
 }: {
   readonly published: ApiSchemas["Published"]
   readonly close: () => void
@@ -128,6 +128,11 @@ const Published = ({
         : `Runs in ${deployedTo.join(", ")} use it.`}
       {!created && " No new version was made: this one has the same content."}
     </p>
+    {warnings.map(({ message, path }) => (
+      <p key={path} className="notice warn">
+        <code>{path}</code>: {message}
+      </p>
+    ))}
     {createdTrigger !== null && (
       <div className="notice good stack tight">
         <p>
