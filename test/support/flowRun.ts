@@ -8,7 +8,7 @@ import { assert } from "vitest"
 import type { CallNotes } from "../../src/actors/execution/calls/HostCall.js"
 import { CallPrediction } from "../../src/actors/execution/calls/CallPrediction.js"
 import { makeStartEvent } from "../../src/actors/execution/guest/StartEvent.js"
-import { makeCallPlanner } from "../../src/actors/execution/machine/Launch.js"
+import { makeCallPlanner, makeKeyOf } from "../../src/actors/execution/machine/Launch.js"
 import type { MachineCommand, MachineEvent } from "../../src/actors/execution/machine/Messages.js"
 import { RunMachine } from "../../src/actors/execution/machine/RunMachine.js"
 import type { PendingCall } from "../../src/actors/execution/PendingCall.js"
@@ -120,11 +120,15 @@ class DrivenFlow {
       journalBytes: 0
     }
     this.machine = new RunMachine(spec, {
-      progress: { offload: { id: () => "blob" as BlobId, sha256: String }, hash: (text) => sha256(text).slice(0, 22) },
+      progress: {
+        offload: { id: () => "blob" as BlobId, sha256: String },
+        hash: (text) => sha256(text).slice(0, 22),
+        keyOf: makeKeyOf(sha256)
+      },
       planCall: makeCallPlanner(({ key, notes }) => {
         this.keys.set(notes, key)
         return { _tag: "Outside", run: () => () => undefined }
-      }, sha256),
+      }),
       startEvent: makeStartEvent({ seed: () => [1, 2, 3, 4] } as never),
       prediction: new CallPrediction(),
       random: () => 0.5
@@ -170,6 +174,9 @@ class DrivenFlow {
       case "Wait":
       case "Pause":
         this.wakeAt = command.until
+        return
+      case "AbortCall":
+        this.open = this.open.filter(({ call }) => call !== command.call)
         return
       case "AbortCalls":
         this.open = []

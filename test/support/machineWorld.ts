@@ -94,7 +94,7 @@ const planOf = (name: string): HostCall => {
 }
 
 export const machineParts = (random: () => number, prediction = new CallPrediction()): MachineParts => ({
-  progress: { offload: { id: () => "blob" as BlobId, sha256: String }, hash: String },
+  progress: { offload: { id: () => "blob" as BlobId, sha256: String }, hash: String, keyOf: (_, call) => String(call.id) },
   planCall: (p, call) => {
     const held = p.timerEntries.get(call.id)?.held
     if (held !== undefined) Object.assign(call.notes, { earlierAttempts: held.attempts })
@@ -254,6 +254,9 @@ export class MachineWorld {
         return
       case "Pause":
         return this.wakeAt(command.until)
+      case "AbortCall":
+        this.pending = this.pending.filter(({ event }) => event._tag !== "CallEnded" || event.call !== command.call)
+        return
       case "AbortCalls":
         this.pending = this.pending.filter(({ event }) => event._tag !== "CallEnded" && event._tag !== "Woken")
         return
