@@ -94,7 +94,11 @@ const planOf = (name: string): HostCall => {
 }
 
 export const machineParts = (random: () => number, prediction = new CallPrediction()): MachineParts => ({
-  progress: { offload: { id: () => "blob" as BlobId, sha256: String }, hash: String, keyOf: (_, call) => String(call.id) },
+  progress: {
+    offload: { id: () => "blob" as BlobId, sha256: String },
+    hash: String,
+    keyOf: (_, call) => String(call.id)
+  },
   planCall: (p, call) => {
     const held = p.timerEntries.get(call.id)?.held
     if (held !== undefined) Object.assign(call.notes, { earlierAttempts: held.attempts })

@@ -14,7 +14,15 @@ const scopeOf = (list) => {
 }
 const scopeIn = (parent, owner, continues) => {
   const token = freeze({ __proto__: null })
-  weakSet(scopes, token, { __proto__: null, parent, owner, continues, closed: undefined, failed: undefined, cause: undefined })
+  weakSet(scopes, token, {
+    __proto__: null,
+    parent,
+    owner,
+    continues,
+    closed: undefined,
+    failed: undefined,
+    cause: undefined
+  })
   return token
 }
 /**

@@ -148,4 +148,3 @@ class StepTools {
   }
 }
 freeze(StepTools.prototype)
-
