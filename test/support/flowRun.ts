@@ -323,6 +323,19 @@ const drive = async (
 export const runFlow = (driving: Driving, version: FlowVersion, input: JsonObject): Promise<EndedRun> =>
   drive(driving, version, requestOf(version, input))
 
+/** The run goes on from the first entries of its journal, as after the death of its process. */
+export const takeUp = async (
+  { answers, engine, nth, random }: Driving,
+  { journal, run, version }: EndedRun,
+  entries: number
+): Promise<EndedRun> => {
+  const [start, ...rest] = journal
+  assert(start?.kind === "start")
+  const guest = await guestOf(engine, version)
+  const taken = [start, ...(rest.slice(0, entries) as Array<Entry>)] as const
+  return new DrivenFlow(engine, guest, run, version, taken, answers, random, yearOf(nth)).drive()
+}
+
 const specs = new Map<string, Json>()
 const resumedRun = Effect.runSync(
   makeResumedRun.pipe(
