@@ -13,7 +13,7 @@ import { compileFlow } from "../../src/runtime/computing/workflow/FlowCompile.js
 import { makeEngine } from "../../src/runtime/sandbox/runner/Engine.js"
 import { ProcessorTime } from "../../src/runtime/sandbox/runner/Processor.js"
 import { changedFlow } from "../support/changedFlows.js"
-import { type Driving, type EndedRun, type MadeCall, resumeFlow, runFlow, sha256 } from "../support/flowRun.js"
+import { type Driving, type EndedRun, type MadeCall, resumeFlow, runFlow, sha256, takeUp } from "../support/flowRun.js"
 import type { FlowVersion } from "../support/flowRequest.js"
 import {
   argsOf,
@@ -249,6 +249,54 @@ describe("A flow that is run again", () => {
       assert.isBelow(seen.completed, seen.reruns * 0.9)
     }
   )
+})
+
+/** How often the first entries of a run's journal answer each call, by its step's path and name; and which have succeeded. */
+const takenOf = ({ journal, made }: EndedRun, entries: number) => {
+  const done = new Map<string, number>()
+  const succeeded = new Set<string>()
+  for (const entry of journal.slice(0, entries + 1)) {
+    if (entry.kind !== "done" || entry.place === undefined) continue
+    const at = entry.place.includes("|") ? entry.place : `${entry.place}|0`
+    done.set(at, (done.get(at) ?? 0) + 1)
+    if (entry.outcome === "ok") succeeded.add(at)
+  }
+  const answered = new Map<string, number>()
+  for (const { name, place } of made) {
+    const left = done.get(place) ?? 0
+    if (left === 0) continue
+    done.set(place, left - 1)
+    const counted = `${pathOf(place)} ${name}`
+    answered.set(counted, (answered.get(counted) ?? 0) + 1)
+  }
+  return { answered, succeeded }
+}
+
+describe("A flow whose process dies", () => {
+  it("ends as without it, also when it dies while lists halt, and makes no completed call again", async () => {
+    const seen = { cut: 0, continued: 0 }
+    for (let seed = 0; seed < flows * 3; seed++) {
+      const flow = randomFlow(300_000 + seed)
+      const driving = { engine, answers: answersOf(0), random: numbers(seed), nth: 0 }
+      const whole = await runFlow(driving, compile(flow.spec), flow.input)
+      if (whole.end.statusReason === "continued_after_error") seen.continued++
+      for (let left = whole.journal.length - 1; left > 0; left -= 1 + driving.random(4)) {
+        seen.cut++
+        const { answered, succeeded } = takenOf(whole, left)
+        const answers: Driving["answers"] = (at, name, nth) =>
+          driving.answers(at, name, nth + (answered.get(`${pathOf(at)} ${name}`) ?? 0))
+        const killed = await takeUp({ ...driving, answers }, whole, left)
+        const place = JSON.stringify(flow.spec)
+        assert.strictEqual(killed.end.status, whole.end.status, place)
+        assert.deepStrictEqual(plain(killed.end.output), plain(whole.end.output), place)
+        const again = killed.made.filter((call) => call.name !== "timer.sleep" && succeeded.has(call.place))
+        assert.deepStrictEqual(again, [], place)
+      }
+      await setImmediate()
+    }
+    assert.isAbove(seen.cut, flows)
+    assert.isAbove(seen.continued, 0)
+  })
 })
 
 describe("A step that took too long", () => {

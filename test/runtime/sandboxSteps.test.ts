@@ -48,6 +48,7 @@ const Output = Schema.Union(
     own: optional(text(20)),
     args: Schema.Array(Schema.Unknown)
   }),
+  Schema.Struct({ t: Schema.Literal("cancel"), ids: Schema.Array(Schema.NonNegativeInt) }),
   Schema.Struct({
     t: Schema.Literal("ret"),
     v: Schema.Unknown,
@@ -114,7 +115,7 @@ layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeT
       )
       gives(
         "with a token that is none",
-        flow(`flow.add("x", "t", {}, ({ context }) => { context.run.open.set({}, []); return 1 })`),
+        flow(`flow.add("x", "t", {}, ({ context }) => { context.list = {}; return 1 })`),
         null
       )
       gives(

@@ -8,7 +8,7 @@ import { assert } from "vitest"
 import type { CallNotes } from "../../src/actors/execution/calls/HostCall.js"
 import { CallPrediction } from "../../src/actors/execution/calls/CallPrediction.js"
 import { makeStartEvent } from "../../src/actors/execution/guest/StartEvent.js"
-import { makeCallPlanner } from "../../src/actors/execution/machine/Launch.js"
+import { makeCallPlanner, makeKeyOf } from "../../src/actors/execution/machine/Launch.js"
 import type { MachineCommand, MachineEvent } from "../../src/actors/execution/machine/Messages.js"
 import { RunMachine } from "../../src/actors/execution/machine/RunMachine.js"
 import type { PendingCall } from "../../src/actors/execution/PendingCall.js"
@@ -121,11 +121,15 @@ class DrivenFlow {
       journalBytes: 0
     }
     this.machine = new RunMachine(spec, {
-      progress: { offload: { id: () => "blob" as BlobId, sha256: String }, hash: (text) => sha256(text).slice(0, 22) },
+      progress: {
+        offload: { id: () => "blob" as BlobId, sha256: String },
+        hash: (text) => sha256(text).slice(0, 22),
+        keyOf: makeKeyOf(sha256)
+      },
       planCall: makeCallPlanner(({ key, notes }) => {
         this.keys.set(notes, key)
         return { _tag: "Outside", run: () => () => undefined }
-      }, sha256),
+      }),
       startEvent: makeStartEvent({ seed: () => [1, 2, 3, 4] } as never),
       prediction: new CallPrediction(),
       random: () => 0.5
@@ -171,6 +175,9 @@ class DrivenFlow {
       case "Wait":
       case "Pause":
         this.wakeAt = command.until
+        return
+      case "AbortCall":
+        this.open = this.open.filter(({ call }) => call !== command.call)
         return
       case "AbortCalls":
         this.open = []
@@ -316,6 +323,19 @@ const drive = async (
 /** Runs a flow. */
 export const runFlow = (driving: Driving, version: FlowVersion, input: JsonObject): Promise<EndedRun> =>
   drive(driving, version, requestOf(version, input))
+
+/** The run goes on from the first entries of its journal, as after the death of its process. */
+export const takeUp = async (
+  { answers, engine, nth, random }: Driving,
+  { journal, run, version }: EndedRun,
+  entries: number
+): Promise<EndedRun> => {
+  const [start, ...rest] = journal
+  assert(start?.kind === "start")
+  const guest = await guestOf(engine, version)
+  const taken = [start, ...(rest.slice(0, entries) as Array<Entry>)] as const
+  return new DrivenFlow(engine, guest, run, version, taken, answers, random, yearOf(nth)).drive()
+}
 
 const specs = new Map<string, Json>()
 const resumedRun = Effect.runSync(

@@ -1,7 +1,7 @@
 /**
  * A world for the machine of a run, in virtual time: its journal, its guest and its calls, whose answers come in an order that
  * a seed draws, with lost guests, refused commits and deaths of the process. A program is a list of rounds; each makes some
- * calls and waits for all of them.
+ * calls and waits for all of them, or until one that halts has ended: then it gives up the others.
  */
 import { assert } from "vitest"
 import { CallPrediction } from "../../src/actors/execution/calls/CallPrediction.js"
@@ -25,7 +25,16 @@ function check(holds: boolean, what: string): asserts holds {
 }
 
 /** What a call of a program does: its kind is its name. */
-export type CallName = "fetch" | "read" | "write" | "refused" | "fails" | "later" | "timer.sleep"
+export type CallName =
+  | "fetch"
+  | "read"
+  | "write"
+  | "refused"
+  | "fails"
+  | "later"
+  | "timer.sleep"
+  | "halts"
+  | "approval.request"
 export type Program = ReadonlyArray<ReadonlyArray<CallName>>
 
 /** A generator of numbers from [0, 1), the same for a seed. */
@@ -43,10 +52,26 @@ export const numbersOf = (seed: number): (() => number) => {
 const valueOf = (name: CallName, id: number): Json =>
   name === "timer.sleep" ? null : name === "refused" || name === "fails" ? `error of ${name}` : `${name} ${id}`
 
-/** The slow reference: the program's result, call by call, without anything that may happen in between. */
-export const resultOf = (program: Program): Json => {
+/** What the guest has of a call that it has given up. */
+const givenUp = "given up"
+
+/**
+ * The slow reference: the program's result, call by call, without anything that may happen in between. Which calls of a round
+ * that halts were given up depends on the order of their ends: these are taken from `output`.
+ */
+export const resultOf = (program: Program, output: Json): Json => {
   const values: Array<Json> = []
-  for (const round of program) for (const name of round) values.push(valueOf(name, values.length))
+  const found: ReadonlyArray<Json> = Array.isArray(output) ? output : []
+  for (const round of program) {
+    const before = values.length
+    for (const name of round) {
+      const isGivenUp = round.includes("halts") && found[values.length] === givenUp
+      values.push(isGivenUp ? givenUp : valueOf(name, values.length))
+    }
+    // One of those that halt has ended.
+    if (round.includes("halts") && !values.slice(before).some((value) => String(value).startsWith("halts")))
+      values.push("no call has halted the round")
+  }
   return values
 }
 
@@ -54,6 +79,8 @@ export const resultOf = (program: Program): Json => {
 class Guest {
   /** Every call before this one was fed when the guest made it. */
   readonly follows = new Map<number, number>()
+  /** Calls that it has given up. */
+  readonly givenUp = new Set<number>()
   private readonly values: Array<Json | undefined> = []
   private round = 0
   private open = 0
@@ -61,21 +88,31 @@ class Guest {
   constructor(private readonly program: Program) {}
 
   take(event: GuestEvent): ReadonlyArray<GuestOutput> {
+    const outputs: Array<GuestOutput> = []
     if (event.t === "done") {
+      if (this.givenUp.has(event.id)) return []
       const settled = "json" in event ? JSON.parse(String(event.json)) : "v" in event ? event.v : event.e
       this.values[event.id] = event.ok ? settled : `error of ${settled.message}`
       this.open--
-      if (this.open > 0) return []
+      const current = this.program[this.round - 1] ?? []
+      const ids = [...this.values.keys()].filter((id) => this.values[id] === undefined)
+      if (this.open > 0 && current[event.id - this.values.length + current.length] !== "halts") return []
+      if (ids.length > 0) outputs.push({ t: "cancel", ids })
+      for (const id of ids) {
+        this.givenUp.add(id)
+        this.values[id] = givenUp
+      }
     }
     const calls = this.program[this.round++]
-    if (calls === undefined) return [{ t: "ret", v: this.values.map((value) => value ?? null) }]
+    if (calls === undefined) return [...outputs, { t: "ret", v: this.values.map((value) => value ?? null) }]
     this.open = calls.length
     const before = this.values.length
     for (let id = before; id < before + calls.length; id++) this.follows.set(id, before)
-    return calls.map((name): GuestOutput => {
+    const made = calls.map((name): GuestOutput => {
       const id = this.values.push(undefined) - 1
       return { t: "call", id, name, args: name === "timer.sleep" ? [id % 2 === 0 ? 10 : 5_000] : [id] }
     })
+    return [...outputs, ...made]
   }
 }
 
@@ -83,6 +120,8 @@ const planOf = (name: string): HostCall => {
   switch (name) {
     case "fetch":
     case "later":
+    case "halts":
+    case "approval.request":
       return { _tag: "Outside", run: () => () => undefined }
     case "write":
       return { _tag: "Write", commit: undefined as never }
@@ -94,7 +133,11 @@ const planOf = (name: string): HostCall => {
 }
 
 export const machineParts = (random: () => number, prediction = new CallPrediction()): MachineParts => ({
-  progress: { offload: { id: () => "blob" as BlobId, sha256: String }, hash: String },
+  progress: {
+    offload: { id: () => "blob" as BlobId, sha256: String },
+    hash: String,
+    keyOf: (_, call) => String(call.id)
+  },
   planCall: (p, call) => {
     const held = p.timerEntries.get(call.id)?.held
     if (held !== undefined) Object.assign(call.notes, { earlierAttempts: held.attempts })
@@ -140,6 +183,10 @@ export class MachineWorld {
   private end: FinishedRun | undefined
   /** How often each call to the outside was made. */
   readonly made = new Map<number, number>()
+  /** Calls whose approvals are open. */
+  private readonly approvals = new Set<number>()
+  /** The calls that the last guest had given up when it was closed. */
+  givenUp: ReadonlySet<number> = new Set()
   events = 0
   deaths = 0
   private now = 1
@@ -208,6 +255,7 @@ export class MachineWorld {
   private write(change: RunChange): void {
     check(this.end === undefined, "nothing is written after the end")
     this.end = change.end
+    for (const key of change.withdrawn ?? []) this.approvals.delete(Number(key))
     if (change.open !== undefined) this.row = change.open
     if (this.row !== undefined && change.patch !== undefined) this.row = { ...this.row, ...change.patch }
     for (const { entry, seq } of change.journal ?? []) {
@@ -241,6 +289,7 @@ export class MachineWorld {
       case "Feed":
         return this.turn(command.events)
       case "CloseGuest":
+        this.givenUp = this.guest?.givenUp ?? this.givenUp
         this.guest = undefined
         return
       case "Commit":
@@ -254,11 +303,17 @@ export class MachineWorld {
         return
       case "Pause":
         return this.wakeAt(command.until)
+      case "AbortCall":
+        this.pending = this.pending.filter(({ event }) => event._tag !== "CallEnded" || event.call !== command.call)
+        return
       case "AbortCalls":
         this.pending = this.pending.filter(({ event }) => event._tag !== "CallEnded" && event._tag !== "Woken")
         return
       case "Settle":
         this.outcome = command.outcome
+        if (this.outcome._tag === "Suspended")
+          for (const id of this.givenUp)
+            check(!this.approvals.has(id), "an approval that was given up is withdrawn before the run is suspended")
         return
       default:
         return this.later(this.answerTo(command._tag === "ReadPage" ? command.page : [], command._tag))
@@ -305,13 +360,20 @@ export class MachineWorld {
     if (plan._tag === "Outside") {
       check(this.row !== undefined, "nothing leaves a run before its start is committed")
       for (let id = 0; id < (this.guest?.follows.get(call.id) ?? 0); id++)
-        check(this.isCommitted(id), "nothing leaves a run before what it follows from is committed")
+        check(
+          this.isCommitted(id) || this.guest?.givenUp.has(id) === true,
+          "nothing leaves a run before what it follows from is committed"
+        )
       this.made.set(call.id, (this.made.get(call.id) ?? 0) + 1)
     }
-    this.later({ _tag: "CallEnded", call, end: this.endOf(call) })
+    this.later({ _tag: "CallEnded", call, end: this.endOf(call) }, () => {
+      if (call.name === "approval.request") this.approvals.add(call.id)
+    })
   }
 
   private endOf({ id, name, notes }: PendingCall): CallEnd {
+    if (name === "approval.request" && this.made.get(id) === 1)
+      return { _tag: "Postponement", at: this.now + 3_000, why: "approval", attempts: 0 }
     if (name === "later" && notes.earlierAttempts === 0) {
       const at = this.now + Math.floor(this.random() * 3_000)
       return { _tag: "Postponement", at, why: "rate_limit", attempts: 1 }

@@ -1,10 +1,10 @@
 /**
- * Interprets a flow from its description alone, one step after the other: which calls it makes, after which others, and how it
- * ends. Nothing here is shared with the service. A step that fails ends the list that it stands in; since independent steps may
- * have begun by then, their calls are possible, not certain.
+ * Interprets a flow from its description alone, one step after the other: which calls it makes, after which others, when its
+ * lists halt, and how it ends. Nothing here is shared with the service. A step that fails halts the list that it stands in; since
+ * independent steps may have begun by then, their calls are possible, not certain.
  */
 import { asText, holds, isPlain, mapOver, render, renderAll } from "./naiveExpressions.js"
-import { listsOf, waitsOf } from "./naiveOrder.js"
+import { listsOf, namesIn, waitsOf } from "./naiveOrder.js"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- Documents and data of any kind.
 type Any = any
@@ -35,6 +35,14 @@ export interface ExpectedStep {
   isCertain: boolean
 }
 
+/** A list of steps that halts, or a loop. */
+export interface ExpectedHalt {
+  /** The calls from which its failure follows: once all are answered, the list makes no more calls, and has none in flight. */
+  readonly after: ReadonlySet<string>
+  /** Whether a step stands in it, by its path. */
+  readonly has: (path: string) => boolean
+}
+
 /** What a run that resumes others has of them. */
 export interface Earlier {
   /** The outputs of completed steps, by their paths. */
@@ -55,6 +63,7 @@ export interface ExpectedRun {
   readonly steps: ReadonlyMap<string, ExpectedStep>
   /** By the step's path and the number of the call in it, then that of the attempt: `sync[3].send|0`, `sync[3].send|0@1`. */
   readonly calls: ReadonlyMap<string, ExpectedCall>
+  readonly halts: ReadonlyArray<ExpectedHalt>
   readonly end:
     | { readonly ok: true; readonly value: Any; readonly status: number | undefined; readonly continued: boolean }
     | {
@@ -78,6 +87,8 @@ export const argsOf = (args: ReadonlyArray<Any>, name: string): ReadonlyArray<An
 const firstPause = 1_000_000
 
 class Failed extends Error {
+  /** For each step that may be the first to fail: the calls from which that follows. */
+  causes: ReadonlyArray<ReadonlySet<string>> = []
   constructor(
     readonly paths: ReadonlySet<string>,
     message: string,
@@ -92,6 +103,8 @@ interface Env {
   readonly steps: { [name: string]: { readonly output: Any; readonly error: Any } }
   readonly prefix: string
   readonly after: ReadonlySet<string>
+  /** The calls of iterations before: once they have ended too, this one has begun. */
+  readonly before: ReadonlySet<string>
 }
 
 // --- Steps ---
@@ -99,6 +112,7 @@ interface Env {
 class Interpreter {
   readonly calls = new Map<string, ExpectedCall>()
   private readonly completed = new Map<string, ExpectedStep>()
+  private readonly halts: Array<ExpectedHalt> = []
   private hasFailures = false
   private readonly counts = new Map<string, number>()
 
@@ -110,12 +124,13 @@ class Interpreter {
   ) {}
 
   async run({ response = {}, steps }: Any): Promise<ExpectedRun> {
-    const env: Env = { variables: {}, steps: {}, prefix: "", after: new Set() }
+    const env: Env = { variables: {}, steps: {}, prefix: "", after: new Set(), before: new Set() }
     try {
       await this.runList(steps, env)
     } catch (cause) {
       if (!(cause instanceof Failed)) throw cause
-      return { calls: this.calls, steps: this.completed, end: { ok: false, paths: cause.paths } }
+      const { calls, completed, halts } = this
+      return { calls, halts, steps: completed, end: { ok: false, paths: cause.paths } }
     }
     const { body, status } = response.success ?? {}
     const scope = this.scopeOf(env)
@@ -126,7 +141,7 @@ class Interpreter {
           ? mapOver({}, body, scope)
           : renderAll(body, scope)
     const end = { ok: true, value, status, continued: this.hasFailures } as const
-    return { calls: this.calls, steps: this.completed, end }
+    return { calls: this.calls, halts: this.halts, steps: this.completed, end }
   }
 
   private scopeOf({ steps, variables }: Env): Any {
@@ -183,6 +198,7 @@ class Interpreter {
     const ended = new Map<string, ReadonlySet<string>>()
     const skipped = new Set<string>()
     const failed = new Set<string>()
+    const causes: Array<ReadonlySet<string>> = []
     let message = ""
     const known = new Set([...this.calls.keys(), ...this.completed.keys()])
     const left = [...steps]
@@ -204,6 +220,9 @@ class Interpreter {
         if (!(cause instanceof Failed)) throw cause
         if (step.onError !== "continue") {
           for (const path of cause.paths) failed.add(path)
+          const own = [...this.calls.keys()].filter((key) => !before.has(key))
+          // A gate or loop knows which of its calls its failure follows from.
+          causes.push(...(cause.causes.length > 0 ? cause.causes : [new Set([...env.before, ...after, ...own])]))
           message = cause.message
           continue
         }
@@ -214,7 +233,17 @@ class Interpreter {
     }
     if (failed.size === 0) return
     this.doubt(known)
-    throw new Failed(failed, message)
+    const names = new Set(steps.flatMap(namesIn))
+    const has = (path: string): boolean =>
+      path.startsWith(env.prefix) && names.has(/^\w+/.exec(path.slice(env.prefix.length))?.[0] ?? "")
+    throw this.halted(new Failed(failed, message), causes, has)
+  }
+
+  /** A list halts with a failure. */
+  private halted(failure: Failed, causes: Failed["causes"], has: ExpectedHalt["has"]): Failed {
+    failure.causes = causes
+    for (const after of causes) this.halts.push({ after, has })
+    return failure
   }
 
   /** All but these calls and steps are possible only. */
@@ -309,7 +338,9 @@ class Interpreter {
     const items = render(config.over, scope)
     if (!Array.isArray(items)) throw new Failed(new Set([path]), "not a list")
     const known = new Set([...this.calls.keys(), ...this.completed.keys()])
+    const before = new Set(this.calls.keys())
     const paths = new Set<string>()
+    const causes: Array<ReadonlySet<string>> = []
     const results: Array<Any> = []
     let failed = 0
     for (const [index, item] of items.entries()) {
@@ -317,7 +348,8 @@ class Interpreter {
         variables: { ...env.variables, [config.as ?? "item"]: item, index },
         steps: { ...env.steps },
         prefix: `${path}[${index}].`,
-        after: env.after
+        after: env.after,
+        before: new Set([...env.before, ...[...this.calls.keys()].filter((key) => !before.has(key))])
       }
       try {
         await this.runList(config.steps, inside)
@@ -332,11 +364,12 @@ class Interpreter {
         failed++
         this.hasFailures = true
         for (const one of cause.paths) paths.add(one)
+        causes.push(...cause.causes)
       }
     }
     if (failed === 0 || config.continueOnError === true) return { results, failed }
     this.doubt(known)
-    throw new Failed(paths, "an iteration failed")
+    throw this.halted(new Failed(paths, "an iteration failed"), causes, (one) => one.startsWith(`${path}[`))
   }
 }
 

@@ -10,7 +10,8 @@ export const listsOf = ({ config = {} }: Any): ReadonlyArray<Any> =>
     (list) => list !== undefined
   )
 
-const namesIn = (step: Any): ReadonlyArray<string> => [step.name, ...listsOf(step).flat().flatMap(namesIn)]
+/** The names of a step and of those inside of it. */
+export const namesIn = (step: Any): ReadonlyArray<string> => [step.name, ...listsOf(step).flat().flatMap(namesIn)]
 
 /** The names of the steps that a step, or one inside of it, reads or names. */
 const readBy = (step: Any): ReadonlySet<string> => {

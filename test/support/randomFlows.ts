@@ -30,8 +30,8 @@ interface Scope {
 class Generator {
   private names = 0
   private readonly random: (below: number) => number
-  /** Loops, whose error has the message of whichever step fails first. */
-  private readonly loops = new Set<string>()
+  /** What can be read of gates and loops: their error has the message of whichever step fails first. */
+  private readonly groups = new Map<string, readonly [string, ...Array<string>]>()
 
   constructor(seed: number) {
     this.random = numbers(seed * 7 + 1)
@@ -47,9 +47,8 @@ class Generator {
   private path({ steps, variables }: Scope): string {
     const step = steps[this.random(steps.length)]
     if (step !== undefined && this.chance(55)) {
-      const member = this.loops.has(step)
-        ? this.pick("output", "output.results", "output.results[0]", "output.failed")
-        : this.pick("output", "output.v", "output.list", "output.v.none", "error.message")
+      const simple = ["output", "output.v", "output.list", "output.v.none", "error.message"] as const
+      const member = this.pick(...(this.groups.get(step) ?? simple))
       return `steps.${step}.${member}`
     }
     const variable = variables[this.random(variables.length)]
@@ -249,8 +248,11 @@ class Generator {
   private body(name: string, scope: Scope, next: string | undefined): JsonObject {
     const kind = scope.depth < 3 ? this.random(12) : 0
     if (kind < 8) return this.simple(scope)
-    if (kind < 10) return this.gate(scope, next)
-    this.loops.add(name)
+    if (kind < 10) {
+      this.groups.set(name, ["output", "output.branch"])
+      return this.gate(scope, next)
+    }
+    this.groups.set(name, ["output", "output.results", "output.results[0]", "output.failed"])
     return this.loop(scope)
   }
 
@@ -272,8 +274,7 @@ class Generator {
         ...body,
         ...(this.chance(15) ? { when: this.condition(reads) } : {}),
         ...(this.chance(20) ? { dependsOn: before.filter(() => this.chance(30)) } : {}),
-        // A gate is no boundary of failures.
-        ...(body["type"] !== "gate" && this.chance(isGroup ? 45 : 50) ? { onError: "continue" } : {})
+        ...(this.chance(isGroup ? 45 : 40) ? { onError: "continue" } : {})
       })
     }
     return steps

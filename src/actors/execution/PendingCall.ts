@@ -1,6 +1,8 @@
 /** A host call of a run that has not ended, and how a guest's code ended. */
+import { boundSlug } from "../../domain/connector/Binding.js"
 import type { RunError } from "../../domain/run/Execution.js"
 import type { Json } from "../../domain/Json.js"
+import type { Runnable } from "../ports/run/Runnables.js"
 import type { GuestOutput } from "../ports/run/Sandbox.js"
 import type { CallNotes } from "./calls/HostCall.js"
 import { callStep } from "./trace/StepTrace.js"
@@ -49,6 +51,13 @@ export type GuestEnd =
       /** What the caller of a failed flow is answered. */
       readonly reply?: { readonly status: number; readonly body: Json } | undefined
     }
+
+/** The name of a call in the trace. `bindings`: the connectors of the workflow's version. */
+export const tracedName = (name: string, bindings: Runnable["bindings"]): string => {
+  const [root, connector, ...action] = name.split(".")
+  if (root !== "connector" || connector === undefined || action.length === 0) return name
+  return ["connector", boundSlug(bindings, connector, action.join(".")), ...action].join(".")
+}
 
 /** The call that a guest asked for. `nth`: number of earlier calls of the same step. */
 export const pendingCall = (

@@ -6,7 +6,6 @@ import { BriefMap } from "../../domain/BriefMap.js"
 import type { RunError } from "../../domain/run/Execution.js"
 import { guest } from "../../domain/Limits.js"
 import { RunRedaction } from "./RunRedaction.js"
-import { boundSlug } from "../../domain/connector/Binding.js"
 import type { Json } from "../../domain/Json.js"
 import type { JournalEntry, StartEntry, TimerEntry } from "../../domain/run/RunJournal.js"
 import type { LogChunk, OpenRun, RunChange, StepRow } from "../ports/run/Journal.js"
@@ -15,15 +14,17 @@ import { thrownError, tooManyCallsError, tooManyArgumentsError } from "./RunErro
 import { inFirstChange, type RunSpec } from "./RunSpec.js"
 import { CallTimers } from "./calls/CallTimers.js"
 import { isTimer } from "./calls/HostCall.js"
-import { type GuestEnd, type PendingCall, pendingCall } from "./PendingCall.js"
+import { type GuestEnd, type PendingCall, pendingCall, tracedName } from "./PendingCall.js"
+import { CancelledCalls } from "./machine/CancelledCalls.js"
 import { EarlierResults, outputInquiry } from "./machine/EarlierResults.js"
 import { putStepRow, reportedStepRow } from "./trace/StepTrace.js"
 import { type Offload, Recorded, shownName, shownValue, stepRow, type TracedCall } from "./trace/Trace.js"
 
-/** What a progress needs of the world: ids and hashes. */
+/** What a progress needs of the world: ids, hashes, and the idempotency keys of calls. */
 export interface ProgressPorts {
   readonly offload: Offload
   readonly hash: (text: string) => string
+  readonly keyOf: (p: Progress, call: PendingCall) => string
 }
 
 /** An entry after the start. */
@@ -55,6 +56,7 @@ export class Progress {
   readonly callsOfLostGuest = new BriefMap<number, PendingCall>()
   /** Calls that began and whose step is not yet written, by their number, in the order in which they began. */
   readonly unshownCalls = new BriefMap<number, PendingCall>()
+  readonly cancelled = new CancelledCalls()
   /** Characters of the arguments of all calls that have not ended. */
   pendingArguments = 0
   /** Journaled timers and postponements of pending calls, by call number. */
@@ -108,7 +110,7 @@ export class Progress {
 
   constructor(
     readonly spec: RunSpec,
-    private readonly ports: ProgressPorts
+    readonly ports: ProgressPorts
   ) {
     const { contentHash, organisationId, workflowId } = spec.runnable
     this.program = `${organisationId}/${workflowId}/${contentHash}`
@@ -142,6 +144,9 @@ export class Progress {
             this.recorded.characters += output.m.length
           }
           break
+        case "cancel":
+          for (const id of output.ids) this.cancelled.cancel(this, id, at, stepsWritten)
+          break
         case "step":
           this.addStep(output, at, stepsWritten)
           break
@@ -164,7 +169,7 @@ export class Progress {
     // The run will fail at its next step; it must not use more memory until then.
     if (this.callLimitError !== undefined) return
     if (output.name === outputInquiry) this.inquiries++
-    const step = this.stepOf(output.name)
+    const step = tracedName(output.name, this.spec.runnable.bindings)
     const nth = this.callsPerStep.get(step) ?? 0
     this.callsPerStep.set(step, nth + 1)
     const call = pendingCall(output, step, nth, this.ports.hash)
@@ -200,13 +205,6 @@ export class Progress {
   /** Rows of the trace so far: host calls, and steps. */
   get rowCount(): number {
     return Math.max(this.callCount, this.stepCount) - this.inquiries
-  }
-
-  private stepOf(name: string): string {
-    const [root, connector, ...action] = name.split(".")
-    if (root !== "connector" || connector === undefined || action.length === 0) return name
-    const { bindings } = this.spec.runnable
-    return ["connector", boundSlug(bindings, connector, action.join(".")), ...action].join(".")
   }
 
   /** The error of a run that made too many calls or calls with too large arguments. */
@@ -287,7 +285,7 @@ export class Progress {
   }
 
   get hasUnwritten(): boolean {
-    return this.unwrittenRows > 0
+    return this.unwrittenRows > 0 || this.cancelled.hasWithdrawn
   }
 
   /** Whether so much is unwritten that it must be committed now: the changes of a run are bounded in size. */
@@ -375,6 +373,7 @@ export class Progress {
     // A run that ends in its first change needs no journal, unless its record has a redacted input.
     const isJournaled = this.hasRow || opens || additions.end?.run.input !== spec.start.input
     const journal = !isJournaled ? [] : this.hasRow ? this.entries : [{ seq: 0, entry: spec.start }, ...this.entries]
+    const withdrawn = this.cancelled.takeWithdrawn()
     const change: RunChange = {
       id: run.id,
       organisationId: run.organisationId,
@@ -386,6 +385,7 @@ export class Progress {
       ...(journal.length > 0 ? { journal } : {}),
       ...(this.steps.length > 0 ? { steps: this.steps } : {}),
       ...(this.logs.length > 0 ? { logs: this.logs } : {}),
+      ...(withdrawn.length > 0 ? { withdrawn } : {}),
       ...(this.recorded.blobs.length > 0 ? { blobs: this.recorded.blobs } : {}),
       ...additions
     }

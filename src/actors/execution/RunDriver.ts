@@ -16,7 +16,7 @@ import {
   Option,
   Runtime
 } from "effect"
-import { BriefSet } from "../../domain/BriefMap.js"
+import { BriefMap, BriefSet } from "../../domain/BriefMap.js"
 import { guest } from "../../domain/Limits.js"
 import type { CallFailure } from "../../domain/run/RunJournal.js"
 import { type FaultPoint, Faults, noFaults } from "../ports/Faults.js"
@@ -108,8 +108,8 @@ export const make = Effect.gen(function* () {
     /** The run is left to others: commands that its machine gave before are dropped. */
     private hasGivenUp = false
     private session: GuestSession | undefined
-    /** Give up the calls that are being made. */
-    private readonly calls = new BriefSet<() => void>()
+    /** Functions that give up the calls that are being made. */
+    private readonly calls = new BriefMap<PendingCall, () => void>()
     /** Answers what the machine asked. */
     private asked: RunFiber | undefined
     private timer: RunFiber | undefined
@@ -195,6 +195,8 @@ export const make = Effect.gen(function* () {
         case "Continue":
           if (!this.slices.isOver) return void this.inbox.push({ _tag: "Continued" })
           return this.ask(this.slices.yield, () => ({ _tag: "Continued" }))
+        case "AbortCall":
+          return this.calls.get(command.call)?.()
         case "AbortCalls":
           return this.abort()
         case "Settle":
@@ -361,18 +363,19 @@ export const make = Effect.gen(function* () {
       answer: CallAnswer | undefined
     ): void {
       let isOver = false
-      let remove = (): void => undefined
       const giveUp = begin((end) => {
         if (isOver) return
         isOver = true
-        remove()
+        this.calls.delete(call)
         if (end._tag === "Succeeded" && answer !== undefined) this.at("called", () => this.endCall(call, end, answer))
         else this.endCall(call, end, answer)
       })
       if (isOver) return
-      remove = this.calls.add(() => {
+      this.calls.set(call, () => {
         isOver = true
+        this.calls.delete(call)
         giveUp()
+        answer?.release()
       })
     }
 

@@ -21,7 +21,7 @@ import { makeHistoryReader } from "./guest/HistoryPages.js"
 import { make as makeOutputCheck } from "./guest/OutputCheck.js"
 import { makeStartEvent } from "./guest/StartEvent.js"
 import { withoutSecrets } from "./trace/Trace.js"
-import { makeCallPlanner } from "./machine/Launch.js"
+import { makeCallPlanner, makeKeyOf } from "./machine/Launch.js"
 import type { MachineParts } from "./machine/MachineState.js"
 import type { MachineCommand, ReplayedResult, StateOutcome } from "./machine/Messages.js"
 import type { Progress } from "./Progress.js"
@@ -38,9 +38,10 @@ export const make = Effect.gen(function* () {
   const parts: MachineParts = {
     progress: {
       offload: { id: () => identifiers.next("blob"), sha256: digests.sha256Hex },
-      hash: (text) => digests.sha256Hex(text).slice(0, 22)
+      hash: (text) => digests.sha256Hex(text).slice(0, 22),
+      keyOf: makeKeyOf(digests.sha256Hex)
     },
-    planCall: makeCallPlanner(host.plan, digests.sha256Hex),
+    planCall: makeCallPlanner(host.plan),
     startEvent: makeStartEvent(digests),
     prediction: new CallPrediction(),
     random: Math.random

@@ -40,6 +40,12 @@ export class CallTimers<Call extends Numbered> {
     return taken.toReversed()
   }
 
+  /** Removes the call of this number. */
+  remove(id: number): void {
+    const at = this.timers.findIndex(({ call }) => call.id === id)
+    if (at >= 0) this.timers.splice(at, 1)
+  }
+
   /** `due`: Unix milliseconds. */
   add(call: Call, due: number): void {
     const timer = { call, due }

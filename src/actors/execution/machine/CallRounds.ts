@@ -42,6 +42,7 @@ export class CallRounds {
     const { machine } = this
     const p = machine.progress
     const { callLimitError } = p
+    for (const call of p.cancelled.takeInFlight()) machine.emit({ _tag: "AbortCall", call })
     if (p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)) return machine.fail(totalCpuError(p.run.tier))
     if (p.end !== undefined) return this.ending.finish(p.end)
     if (callLimitError !== undefined) return machine.fail(callLimitError)
@@ -185,8 +186,12 @@ export class CallRounds {
       const { call } = completion
       p.inFlight.delete(call.id)
       p.callsOfLostGuest.delete(call.id)
-      // The guest was lost and its replay has already settled this call.
-      if (!p.calls.has(call.id)) continue
+      // The guest has given the call up; or it was lost, and its replay has already settled the call.
+      if (!p.calls.has(call.id)) {
+        p.cancelled.ended(p, call)
+        if (completion._tag === "Ended") completion.held?.release()
+        continue
+      }
       for (const secret of call.notes.hidden ?? []) yield* p.redaction.hide(secret)
       if (completion._tag === "Postponed") {
         recordPostponement(p, completion)

@@ -73,8 +73,12 @@ const maxTakenBytes = 1024 * 1024
 export class Completions {
   private readonly waiting: Array<Completion> = []
 
+  /** What is written comes before what is not: the results are fed in the order of their rows in the journal. */
   add(completion: Completion): void {
-    this.waiting.push(completion)
+    const isWritten = (one: Completion) => one._tag === "Ended" && one.isWritten
+    const at = isWritten(completion) ? this.waiting.findIndex((one) => !isWritten(one)) : -1
+    if (at < 0) this.waiting.push(completion)
+    else this.waiting.splice(at, 0, completion)
   }
 
   get isEmpty(): boolean {

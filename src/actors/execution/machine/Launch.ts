@@ -76,22 +76,24 @@ const nestsTooDeep = (call: PendingCall): HostCall =>
     failure("RangeError", `an argument of ${call.name} nests deeper than ${guest.argumentDepth} levels: flatten it`)
   )
 
-/** Makes the function that decides what a call does. */
-export const makeCallPlanner = (plan: HostCalls["plan"], sha256: (text: string) => string) => {
-  /** The same key for every repetition of the call, also in re-runs that resume this run. */
-  const idempotencyKeyOf = (p: Progress, call: PendingCall): string => {
+/** Makes the function that gives the same key to every repetition of a call, also in re-runs that resume its run. */
+export const makeKeyOf =
+  (sha256: (text: string) => string) =>
+  (p: Progress, call: PendingCall): string => {
     const at = callKey(call.id, call.place)
     return sha256(`${p.earlier.rootOf(call, p.run)}|${at}${p.earlier.isChanged(call) ? `|${call.hash}` : ""}`)
   }
 
-  return (p: Progress, call: PendingCall, now: number): HostCall => {
+/** Makes the function that decides what a call does. */
+export const makeCallPlanner =
+  (plan: HostCalls["plan"]) =>
+  (p: Progress, call: PendingCall, now: number): HostCall => {
     if (call.tooDeep) return nestsTooDeep(call)
     const held = p.timerEntries.get(call.id)?.held
     const notes = held === undefined ? call.notes : Object.assign(call.notes, { earlierAttempts: held.attempts })
     const { args, name, nth, place, size } = call
-    return plan({ spec: p.spec, name, args, size, nth, place, key: idempotencyKeyOf(p, call), notes }, now)
+    return plan({ spec: p.spec, name, args, size, nth, place, key: p.ports.keyOf(p, call), notes }, now)
   }
-}
 
 /** Decides what a call does. `now`: Unix milliseconds. */
 export type CallPlanner = ReturnType<typeof makeCallPlanner>

@@ -113,6 +113,8 @@ export type MachineCommand =
   | { readonly _tag: "Pause"; readonly until: number }
   /** There is more to compute; other runs may come first. Answered by `Continued`. */
   | { readonly _tag: "Continue" }
+  /** Gives up one call, which gives no answer any more. */
+  | { readonly _tag: "AbortCall"; readonly call: PendingCall }
   | { readonly _tag: "AbortCalls" }
   /** The last command. */
   | { readonly _tag: "Settle"; readonly outcome: DriveOutcome }

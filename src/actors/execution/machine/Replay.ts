@@ -15,7 +15,8 @@ const unused = (entry: IndexedCall): RunError => diverged(entry, "the workflow e
 
 /** Settles the call that a journaled result belongs to. Returns the error of a guest that made another one. */
 const matchReplayed = (p: Progress, entry: IndexedCall, at: number): RunError | undefined => {
-  const call = p.calls.get(entry.call)
+  // One that was given up may have ended together with what halted its list.
+  const call = p.calls.get(entry.call) ?? p.cancelled.replayed(p, entry.call)
   if (call === undefined) return diverged(entry, "the workflow did not make this call")
   if (call.hash !== entry.hash) {
     const args = JSON.stringify(call.args).slice(0, 200)

@@ -177,6 +177,7 @@ export class RunEnding {
 /** When a suspension would end; `undefined` unless all pending calls are durable timers that are not due soon. */
 const suspensionEnd = (p: Progress, now: number): number | undefined => {
   const { nextDue, size } = p.callTimers
-  if (p.run.tier === "instant" || nextDue === undefined || size < p.calls.size) return undefined
+  const isBusy = size < p.calls.size || p.inFlight.size > 0
+  if (p.run.tier === "instant" || nextDue === undefined || isBusy) return undefined
   return nextDue - now > shortTimerMillis ? nextDue : undefined
 }

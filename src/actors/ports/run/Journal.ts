@@ -206,6 +206,8 @@ export interface RunChange {
   readonly steps?: ReadonlyArray<StepRow>
   readonly logs?: ReadonlyArray<LogChunk>
   readonly blobs?: ReadonlyArray<Blob>
+  /** Idempotency keys of calls of the run whose open approvals are closed. */
+  readonly withdrawn?: ReadonlyArray<string>
   readonly end?: FinishedRun
   /** Puts the opened run in the start queue. */
   readonly enqueue?: { readonly notBefore: number }

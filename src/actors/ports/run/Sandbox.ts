@@ -80,6 +80,8 @@ export type GuestOutput =
       readonly z?: ReadonlyArray<string>
     }
   | StepOutput
+  /** Gives up calls of lists of steps that a failure has halted: their results reach no code any more. */
+  | { readonly t: "cancel"; readonly ids: ReadonlyArray<number> }
   | { readonly t: "log"; readonly level: LogLevel; readonly m: string }
   /** `status`: of the answer; `continued`: a step has failed, and the flow went on. */
   | { readonly t: "ret"; readonly v: Json; readonly status?: number; readonly continued?: true }

@@ -73,40 +73,48 @@ class FlowRun {
     this.isRehearsed = isRehearsed
     /** It resumes another run, whose completed steps are not run again. */
     this.isResumed = typeof ctx?.execution?.resumes === "string"
-    /** The error that ends the flow. */
-    this.halted = undefined
-    /** Steps that have begun and are reported here, with their targets without a value. */
-    this.open = new Map()
-    this.busy = 0
-    /** @type {(() => void)[]} */
+    /** The lists of the steps that compute or call at once, each in a place of its own. */
+    this.places = new Set()
+    /** @type {{ list: any, enter: () => void }[]} */
     this.waiting = []
   }
 
-  /** Resolves once there is a place for a step that computes or calls at once; undefined: there is one now. */
-  takePlace() {
-    if (this.busy >= stepsAtOnce) return new Promise((resolve) => this.waiting.push(() => resolve(undefined)))
-    this.busy++
-    return undefined
-  }
-
-  leavePlace() {
-    const next = this.waiting.shift()
-    if (next === undefined) this.busy--
-    else next()
-  }
-
-  /** Starts nothing more, and reports what has begun as aborted, but for the steps around the one that has failed. */
-  halt(cause, owners) {
-    if (this.halted !== undefined) return
-    this.halted = cause
-    const aborted = abortedError()
-    for (const [step, missing] of this.open) {
-      if (owners.includes(step)) continue
-      this.open.delete(step)
-      reportFailure(step, aborted, missing)
+  /** A place for a step of the list that computes or calls at once; a promise of it while there is none. */
+  takePlace(list) {
+    const place = { list }
+    if (this.places.size < stepsAtOnce) {
+      this.places.add(place)
+      return place
     }
+    return new Promise((resolve) => {
+      const enter = () => {
+        this.places.add(place)
+        resolve(place)
+      }
+      this.waiting.push({ list, enter })
+    })
+  }
+
+  leavePlace(place) {
+    this.places.delete(place)
+    this.fillPlaces()
+  }
+
+  fillPlaces() {
+    while (this.waiting.length > 0 && this.places.size < stepsAtOnce) this.waiting.shift()?.enter()
+  }
+
+  /** Halts the list with the failure of a step: what never settles there has no place any more. */
+  halt(list, step, cause) {
+    haltList(list, step, cause)
+    for (const place of this.places) if (isHalted(place.list)) this.places.delete(place)
+    this.waiting = this.waiting.filter((one) => !isHalted(one.list))
+    this.fillPlaces()
   }
 }
+
+/** What has been halted goes on nowhere. */
+const never = () => new Promise(() => {})
 
 // --- Running a list ---
 
@@ -116,18 +124,19 @@ const skipAll = (list, context) => {
 }
 const skipOne = (entry, context) => {
   const path = context.prefix + entry.name
-  report(newStep(path, context.parent, entry.type), "skipped")
+  reportSkipped(newStep(path, context.parent, entry.type, context.list))
   context.scope.steps[entry.name] = { output: null, error: null }
   if (entry.type !== "loop") for (const list of entry.groups) skipAll(list, { ...context, parent: path })
 }
 
-/** Runs the steps of a list; resolves once all have ended, and rejects with the failure of one that ends the list. */
+/**
+ * Runs the steps of a list; resolves once all have ended, and rejects with the failure that halts the list. Never settles if
+ * another failure does.
+ */
 const runList = (list, context) => {
   const { entries } = list
   const [only] = entries
-  if (entries.length !== 1) return runAll(entries, context)
-  // A flow that has failed starts nothing more.
-  return context.run.halted === undefined ? runStep(only, context) : new Promise(() => {})
+  return entries.length === 1 ? runStep(only, context) : runAll(entries, context)
 }
 const runAll = (entries, context) =>
   new Promise((resolve, reject) => {
@@ -144,24 +153,16 @@ const runAll = (entries, context) =>
       }
     }
     let left = entries.length
-    let isOver = false
     const start = (entry) => {
-      if (isOver || context.run.halted !== undefined) return
-      runStep(entry, context).then(
-        () => {
-          left--
-          if (left === 0) return resolve(undefined)
-          for (const next of dependants.get(entry.name) ?? []) {
-            const count = waits.get(next) - 1
-            waits.set(next, count)
-            if (count === 0) start(next)
-          }
-        },
-        (cause) => {
-          isOver = true
-          reject(cause)
+      runStep(entry, context).then(() => {
+        left--
+        if (left === 0) return resolve(undefined)
+        for (const next of dependants.get(entry.name) ?? []) {
+          const count = waits.get(next) - 1
+          waits.set(next, count)
+          if (count === 0) start(next)
         }
-      )
+      }, reject)
     }
     for (const entry of entries) if (waits.get(entry) === 0) start(entry)
   })
@@ -170,33 +171,33 @@ const runAll = (entries, context) =>
 const isTaken = ({ name, options }, { skipped }, values) =>
   !skipped.has(name) && (options.when === undefined || values.meets(options.when))
 
-/** Runs a step, and leaves its output or error to the expressions of others. */
+/** Runs a step, and leaves its output or error to the expressions of others. Never settles once its list is halted. */
 const runStep = async (entry, context) => {
   const { options } = entry
-  const { run, scope } = context
+  const { list, run, scope } = context
+  if (isHalted(list)) return never()
   const values = new Values(scope)
   const path = context.prefix + entry.name
   let step
   try {
     if (!isTaken(entry, context, values)) return skipOne(entry, context)
-    step = newStep(path, context.parent, entry.type)
+    step = newStep(path, context.parent, entry.type, list)
     // What is inside of a gate or loop is asked for by itself, and the service knows the results of host calls.
     const isKept = !entry.isOwn && !entry.isLight
     const kept = isKept && run.isResumed ? await keptResult(step) : undefined
+    if (isHalted(list)) return never()
     const output = kept === undefined ? await runBody(entry, context, step, path, values) : kept.value
+    if (isHalted(list)) return never()
     scope.steps[entry.name] = { output: output === undefined ? null : output, error: null }
-    run.open.delete(step)
-    if (!entry.isOwn && kept === undefined && run.halted === undefined)
-      reportValue(step, output, values.missing, isKept)
+    if (!entry.isOwn && kept === undefined) reportValue(step, output, values.missing, isKept)
   } catch (thrown) {
-    if (run.halted !== undefined && !run.open.has(step)) throw thrown
-    run.open.delete(step)
+    if (isAborted(list, step)) return never()
     const cause = placedError(thrown, entry, path)
-    reportFailure(step ?? newStep(path, context.parent, entry.type), cause, values.missing)
-    if (options.onError !== "continue") {
-      if (!context.inLoop) run.halt(cause, context.owners)
-      throw cause
-    }
+    const continues = options.onError === "continue"
+    // What stands in the step ends before it.
+    if (!continues) run.halt(list, step, cause)
+    reportFailure(step ?? newStep(path, context.parent, entry.type, list), cause, values.missing)
+    if (!continues) throw cause
     noteFailure()
     scope.steps[entry.name] = { output: null, error: errorOf(cause) }
   }
@@ -206,19 +207,16 @@ const runStep = async (entry, context) => {
 const runBody = async (entry, context, step, path, values) => {
   const { run } = context
   const isPlaced = !entry.isLight && !entry.isWaiting
-  const place = isPlaced ? run.takePlace() : undefined
-  if (place !== undefined) await place
+  const taken = isPlaced ? run.takePlace(context.list) : undefined
+  const place = taken instanceof Promise ? await taken : taken
   const body = (tools) => entry.body({ context, path, step, tools, values })
   // A connector's call is retried by the service, with the settings of its call.
   const { retry, timeoutMs } = entry.isOwn || entry.isLight ? {} : entry.options
   try {
-    if (entry.isShown) {
-      run.open.set(step, values.missing)
-      report(step, "running")
-    }
+    if (!entry.isOwn) beginStep(step, values.missing, entry.isShown)
     return await attempted(step, { retry, timeoutMs }, body, entry.isOwn, values.missing)
   } finally {
-    if (isPlaced) run.leavePlace()
+    if (place !== undefined) run.leavePlace(place)
   }
 }
 
@@ -249,10 +247,10 @@ const answerOf = (body, values) =>
   typeof body === "object" && body !== null && !Array.isArray(body) ? values.map(body) : values.all(body)
 
 /**
- * `svc.flow(ctx, response, build)`: runs the steps that `build` adds; resolves with the answer. `response.test`: the made-up
+ * `svc.flow(ctx, response, build)`, of the code of a step or outside of steps: runs the steps that `build` adds; resolves with the answer. `response.test`: the made-up
  * outputs of other steps, and the items that a step reads which is tested alone.
  */
-const runFlow = async (ctx, response, build) => {
+const flowIn = (place) => async (ctx, response, build) => {
   const { items, isRehearsed = false, prefix = "", steps = {} } = response.test ?? {}
   const run = new FlowRun(ctx, isRehearsed)
   const input = ctx.input ?? null
@@ -264,9 +262,8 @@ const runFlow = async (ctx, response, build) => {
       scope,
       prefix,
       parent: undefined,
-      owners: [],
-      skipped: new Set(),
-      inLoop: false
+      list: newFlow(place),
+      skipped: new Set()
     })
   } catch (cause) {
     const { error } = response

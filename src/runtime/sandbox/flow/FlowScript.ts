@@ -9,9 +9,11 @@ import { programOf } from "../runner/prelude/Prelude.js"
 import run from "./Flow.guest.js"
 import flowFile from "./FlowFile.guest.js"
 import flowSteps from "./FlowSteps.guest.js"
+import halts from "./Halts.guest.js"
 import steps from "./Steps.guest.js"
+import stepTools from "./StepTools.guest.js"
 
-const stepProgram = programOf(steps)
+const stepProgram = programOf(`${steps}\n${halts}\n${stepTools}`)
 const flowProgram = programOf(`${run}\n${flowSteps}`)
 
 /** The library of a workflow that uses `svc.step` only. */
@@ -21,8 +23,8 @@ ${stepProgram}return{__proto__:null,stepIn}}`
 /** The library with `svc.flow`, and the compiled patterns of the workflow's conditions, by how they are written. */
 export const libraryWithFlow = (patterns: { readonly [pattern: string]: PatternProgram }): string =>
   `${libraryHead}
-${stepProgram}const runFlow=(()=>{const expressions=${flowLibrary};const patterns=JSON.parse(${JSON.stringify(JSON.stringify(patterns))});
-${flowProgram}return runFlow})();return{__proto__:null,stepIn,runFlow}}`
+${stepProgram}const flowIn=(()=>{const expressions=${flowLibrary};const patterns=JSON.parse(${JSON.stringify(JSON.stringify(patterns))});
+${flowProgram}return flowIn})();return{__proto__:null,stepIn,runFlow:flowIn(undefined),flowIn}}`
 
 /** The text before the module of a flow's file, on the module's first line: columns of that line are moved by its length. */
 export const flowFilePrefix = `"use strict";(function(){globalThis.__workflow=async()=>{const tools=flowFileTools();return tools.read((function(flow){`

@@ -60,6 +60,7 @@ class StepList {
   }
   gate(name, options, branches) {
     const lists = branches.map((branch) => ({ ...branch, list: built(branch.steps) }))
+    const continues = options.onError === "continue"
     const run = async ({ context, path, step, values }) => {
       const taken = lists.find(({ when }) => when === undefined || values.meets(when))
       for (const one of taken?.skip ?? []) context.skipped.add(one)
@@ -68,7 +69,7 @@ class StepList {
         await runList(taken.list, {
           ...context,
           parent: path,
-          owners: [...context.owners, step],
+          list: newList(context.list, step, continues),
           skipped: new Set()
         })
       return { branch: taken === undefined ? null : taken.name }
@@ -166,8 +167,7 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
   for (let i = 0; i < count; i++) results.push(null)
   let next = 0
   let failed = 0
-  /** @type {{ cause: unknown } | undefined} */
-  let stopped
+  const whole = newList(context.list, step, options.onError === "continue")
   const outer = {}
   for (const name of options.reads ?? []) outer[name] = context.scope.steps[name]
   const runOne = async (i) => {
@@ -178,9 +178,8 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
       scope,
       prefix: path + "[" + i + "].",
       parent: path,
-      owners: [...context.owners, step],
-      skipped: new Set(),
-      inLoop: true
+      list: newList(whole, step, settings.continueOnError),
+      skipped: new Set()
     }
     try {
       await runList(list, inside)
@@ -188,24 +187,22 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
         settings.result === undefined ? (steps[options.last]?.output ?? null) : new Values(scope).all(settings.result)
       results[i] = result
     } catch (cause) {
-      if (context.run.halted !== undefined || settings.continueOnError !== true) throw cause
+      // That of the result, too.
+      context.run.halt(inside.list, undefined, cause)
+      if (settings.continueOnError !== true) throw cause
       failed++
       noteFailure()
     }
   }
   const worker = async () => {
-    while (next < count && stopped === undefined && context.run.halted === undefined) {
-      try {
-        await runOne(next++)
-      } catch (cause) {
-        stopped ??= { cause }
-      }
-    }
+    while (next < count && !isHalted(whole)) await runOne(next++)
   }
   const workers = []
   for (let i = 0; i < Math.min(settings.concurrency ?? 1, count); i++) workers.push(worker())
-  await Promise.all(workers)
-  const ended = /** @type {any} */ (stopped)
-  if (ended !== undefined) throw ended.cause
+  try {
+    await Promise.all(workers)
+  } catch {
+    throw causeOf(whole)
+  }
   return { results, failed }
 }

@@ -23,7 +23,6 @@ const stepError = (name, code, category, message) => {
   define(error, "category", category, true)
   return error
 }
-const abortedError = () => stepError("Aborted", "ABORTED", "cancelled", "another step has failed, which ends the run")
 const isTransient = (cause) => isObject(cause) && read(cause, "category") === "transient"
 
 // --- Reports ---
@@ -31,7 +30,6 @@ const isTransient = (cause) => isObject(cause) && read(cause, "category") === "t
 /** What is known of a step, by its token. */
 const steps = new WeakMap()
 let stepCount = 0
-const statuses = { __proto__: null, running: true, completed: true, failed: true, skipped: true }
 
 /** The step around the last one, and that as a member of an output: the steps of a loop have the same. */
 let lastParent
@@ -41,8 +39,10 @@ let lastOf = ""
  * @param {string} path
  * @param {string | undefined} parent
  * @param {string} type
+ * @param {any} list the list that it stands in
  */
-const newStep = (path, parent, type) => {
+const newStep = (path, parent, type, list) => stepInScope(path, parent, type, scopeOf(list))
+const stepInScope = (path, parent, type, scope) => {
   if (++stepCount > limits.calls)
     throw stepError("TooManySteps", "TOO_MANY_STEPS", "code", "a run may have " + limits.calls + " steps")
   const name = textOf(path, longestPath + 1)
@@ -57,11 +57,16 @@ const newStep = (path, parent, type) => {
     __proto__: null,
     row: -1,
     path: name,
+    scope,
     of: lastOf,
     type: textOf(type, 20),
     startedAt: host.now(),
     attempts: "",
-    isReported: false
+    missing: undefined,
+    /** Its own host call reports it. */
+    isReported: false,
+    /** It has ended, and is not reported again. */
+    isOver: false
   })
   return token
 }
@@ -106,7 +111,8 @@ const missingText = (missing) => {
 
 /** Reports a step's state. `rest`: further members as text. */
 const reportRecord = (step, status, rest) => {
-  if (host.isEnded()) return
+  if (host.isEnded() || step.isOver) return
+  if (status !== "running") closeStep(step)
   if (step.row < 0) step.row = host.nextRow()
   const text =
     '{"t":"step","r":' + step.row + ',"p":' + stringify(step.path) + step.of + ',"k":' + stringify(step.type) + ',"s":"'
@@ -114,9 +120,16 @@ const reportRecord = (step, status, rest) => {
 }
 const attemptsText = (step) => (step.attempts === "" ? "" : ',"a":[' + step.attempts + "]")
 
-/** Reports that a step has begun, or was skipped. */
-const report = (token, status) => {
-  if (statuses[status] === true) reportRecord(stepOf(token), status, "")
+/** Reports that a step was skipped. */
+const reportSkipped = (token) => reportRecord(stepOf(token), "skipped", "")
+/**
+ * Notes that a step has begun, which must end, and reports it if it is shown by then.
+ * @param {any} missing the targets whose expression had no value, also those found later
+ */
+const beginStep = (token, missing, isShown) => {
+  const step = stepOf(token)
+  openStep(step, missing)
+  if (isShown === true) reportRecord(step, "running", "")
 }
 /**
  * Reports the result of a step, unless its own host call does.
@@ -130,158 +143,13 @@ const reportValue = (token, value, missing, isKept) => {
 /** Reports the failure of a step, unless its own host call does. */
 const reportFailure = (token, cause, missing) => {
   const step = stepOf(token)
-  if (!step.isReported) reportRecord(step, "failed", failureText(cause) + missingText(missing) + attemptsText(step))
+  step.missing = missing
+  if (!step.isReported) reportFailed(step, cause)
 }
+const reportFailed = (step, cause) =>
+  reportRecord(step, "failed", failureText(cause) + missingText(step.missing) + attemptsText(step))
 
 // --- Attempts ---
-
-/** The pause before attempt `next`: 2 is the first retry. */
-const pauseBefore = (retry, next) => {
-  const initial = retry.initialMs ?? 1000
-  const n = next - 2
-  const raw =
-    retry.backoff === "fixed"
-      ? initial
-      : retry.backoff === "linear"
-        ? initial * (n + 1)
-        : initial * (retry.coefficient ?? 2) ** n
-  const capped = min(raw, retry.maxMs ?? 60000)
-  return round(capped * (1 + (retry.jitter ?? 0.2) * (2 * (random32() / 4294967296) - 1)))
-}
-
-/**
- * A host call that waits.
- * @param {any} place
- * @param {number} millis
- * @param {unknown} [result] what it gives
- */
-const sleepAt = (place, millis, result) => {
-  const wait = +millis
-  if (!isFiniteNumber(wait) || wait > limits.timer)
-    throw new NativeTypeError("a step waits for a number of milliseconds, " + limits.timer + " at most")
-  const left = wait > 0 ? wait : 0
-  return call("timer.sleep", result === undefined ? [left] : [left, result], undefined, place)
-}
-/**
- * Waits of the service between attempts are numbered from here, so that the body's calls keep their numbers; then what limits
- * an attempt's time, and the question for an output. Results of an earlier run are not used for them (`RunJournal`).
- */
-const serviceCalls = 1_000_000
-const timeLimit = 2_000_000
-const inquiry = 3_000_000
-const sleepAtNumber = (path, number, millis) => {
-  const place = placeAt(path)
-  place.calls = number
-  return sleepAt(place, millis)
-}
-
-const settle = async (task, resolve, reject) => {
-  try {
-    resolve(await task)
-  } catch (cause) {
-    reject(cause)
-  }
-}
-/** Ends the body with a transient error when it takes too long; it can make no more calls then. */
-const withinTime = (place, millis, run) => {
-  if (millis === undefined) return run()
-  const late = async () => {
-    await sleepAtNumber(place.path, timeLimit, millis)
-    throw stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", "an attempt of this step may take " + millis + " ms")
-  }
-  return new NativePromise((resolve, reject) => {
-    settle(run(), resolve, reject)
-    settle(late(), resolve, reject)
-  })
-}
-
-// --- Tools ---
-
-const NativeProxy = Proxy
-const refuseChange = () => {
-  throw new NativeTypeError("svc cannot be changed")
-}
-/** Makes the prototype of a proxy's handlers, which nothing that a workflow changes is asked for. */
-const sealTraps = (prototype) => {
-  setPrototypeOf(prototype, null)
-  for (const name of ["set", "defineProperty", "deleteProperty", "setPrototypeOf"]) prototype[name] = refuseChange
-  prototype.preventExtensions = () => false
-  freeze(prototype)
-}
-const callable = () => {}
-/** A path below `svc.connector`, as the prelude makes it, in a third of the time: most steps are one such call. */
-class ConnectorPath {
-  /**
-   * @param {string} name
-   * @param {any} place
-   * @param {string} [connector]
-   * @param {string} [action]
-   */
-  constructor(name, place, connector, action) {
-    this.name = name
-    this.place = place
-    this.connector = connector
-    this.action = action
-  }
-  get(_, member) {
-    const { action, connector, name, place } = this
-    if (typeof member !== "string" || member === "then" || member === "toJSON") return undefined
-    // An action has members of its own.
-    if (connector !== undefined && action !== undefined) return servicesOf(place).connector[connector][action][member]
-    const path = name + "." + member
-    return new NativeProxy(
-      callable,
-      connector === undefined
-        ? new ConnectorPath(path, place, member)
-        : new ConnectorPath(path, place, connector, member)
-    )
-  }
-  apply(_, __, args) {
-    return call(this.name, args, undefined, this.place)
-  }
-}
-sealTraps(ConnectorPath.prototype)
-const unchanged = freeze({ __proto__: null })
-/** `svc` for a step: its calls belong to it. */
-class StepServices {
-  /** @param {any} place */
-  constructor(place) {
-    this.place = place
-    this.others = undefined
-  }
-  get(_, member) {
-    if (member === "connector" || member === "connectors")
-      return new NativeProxy(callable, new ConnectorPath("connector", this.place))
-    return (this.others ??= servicesOf(this.place))[member]
-  }
-}
-sealTraps(StepServices.prototype)
-/** What the body of a step is given: services and timers whose calls belong to it. Each is made when it is asked for. */
-class StepTools {
-  #place
-  constructor(place) {
-    this.#place = place
-  }
-  get services() {
-    return new NativeProxy(unchanged, new StepServices(this.#place))
-  }
-  get fetch() {
-    return fetchOf(this.#place)
-  }
-  get setTimeout() {
-    return setTimer("setTimeout", false, this.#place)
-  }
-  get setInterval() {
-    return setTimer("setInterval", true, this.#place)
-  }
-  sleep(millis, result) {
-    return sleepAt(this.#place, millis, result)
-  }
-  state(scope, key) {
-    return call("state.get", [textOf(key, 1_000), { scope: textOf(scope, 20) }], undefined, this.#place)
-  }
-}
-freeze(StepTools.prototype)
 
 /**
  * Runs the body of a step until an attempt succeeds, fails for good, or was the last one. `isOwn`: its one host call is the
@@ -292,7 +160,7 @@ const attempted = async (token, settings, body, isOwn, missing) => {
   const retry = settings.retry ?? undefined
   const most = retry === undefined ? 1 : min(retry.maxAttempts ?? 1, mostAttempts)
   for (let attempt = 1; ; attempt++) {
-    const place = placeAt(step.path)
+    const place = placeAt(step.path, step.scope)
     if (isOwn) place.more = () => ',"own":' + stringify(step.type) + step.of + missingText(missing)
     const startedAt = host.now()
     const run = () => {
@@ -308,7 +176,7 @@ const attempted = async (token, settings, body, isOwn, missing) => {
       step.attempts +=
         (step.attempts === "" ? "" : ",") + '{"at":' + startedAt + ',"to":' + host.now() + failureText(cause) + "}"
       if (!(attempt < most) || !isTransient(cause)) throw cause
-      await sleepAtNumber(step.path, serviceCalls + attempt, pauseBefore(retry, attempt + 1))
+      await sleepAtNumber(step, serviceCalls + attempt, pauseBefore(retry, attempt + 1))
     }
   }
 }
@@ -322,7 +190,7 @@ const madeCalls = () => host.madeCalls() - inquiries
  */
 const keptResult = async (token) => {
   const step = stepOf(token)
-  const place = placeAt(step.path)
+  const place = placeAt(step.path, step.scope)
   place.calls = inquiry
   inquiries++
   let value
@@ -350,7 +218,7 @@ const stepName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
 /**
  * `svc.step(name, options, body)`: runs the body, whose argument is `svc` for the step's own calls.
- * @param {{ path: string } | undefined} outer the step around it
+ * @param {any} outer the place of the step around it
  */
 const stepIn =
   (outer) =>
@@ -360,8 +228,9 @@ const stepIn =
     if (typeof body !== "function")
       throw new NativeTypeError("svc.step takes a function: svc.step(name, options, async (svc) => …)")
     const settings = isObject(options) && options !== body ? options : {}
-    const token = newStep(nextPath(outer, name), outer?.path, "step")
-    report(token, "running")
+    if (outer !== undefined && isClosed(outer.scope)) throw abortedError()
+    const token = stepInScope(nextPath(outer, name), outer?.path, "step", outer?.scope)
+    beginStep(token, undefined, true)
     try {
       const value = await attempted(token, settings, ({ services }) => body(services), false, undefined)
       reportValue(token, value, undefined)
@@ -369,6 +238,7 @@ const stepIn =
     } catch (cause) {
       if (cause === null || isOutOfMemory(cause)) throw cause
       reportFailure(token, cause, undefined)
+      if (outer !== undefined && isClosed(outer.scope)) throw cause
       if (settings.onError !== "continue") {
         if (isError(cause) && read(cause, "step") === undefined) define(cause, "step", stepOf(token).path, true)
         throw cause

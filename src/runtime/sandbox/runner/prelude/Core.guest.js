@@ -28,6 +28,7 @@ const unbound =
 const mapGet = unbound(Map.prototype.get)
 const mapSet = unbound(Map.prototype.set)
 const mapDelete = unbound(Map.prototype.delete)
+const mapForEach = unbound(Map.prototype.forEach)
 /** The getter of a built-in property, as `unbound` makes it. */
 const getter = (prototype, name) =>
   unbound(/** @type {{ get: () => any }} */ (getOwnPropertyDescriptor(prototype, name)).get)
@@ -84,7 +85,7 @@ let now = 0
 let workflow
 /**
  * What the script brings along of `src/runtime/sandbox/flow`: `svc.step`, and `svc.flow`. Places stay inside of it.
- * @type {{ stepIn: (place: Place | undefined) => Function, runFlow: Function } | undefined}
+ * @type {{ stepIn: (place: Place | undefined) => Function, runFlow: Function, flowIn?: (place: Place) => Function } | undefined}
  */
 let library
 /** What the run's end says beside its result: the status of its answer, whether a step has failed, the answer to an error. */
@@ -146,8 +147,30 @@ const argumentsText = (name, args) => {
   }
   return text
 }
-/** @param {string} path @returns {Place} */
-const placeAt = (path) => ({ path, calls: 0, more: undefined, closed: undefined })
+/** @param {string} path @param {HaltScope} [scope] @returns {Place} */
+const placeAt = (path, scope) => ({ path, scope, calls: 0, refused: 0, more: undefined, closed: undefined })
+/**
+ * Why the lists of steps that the place stands in are halted; undefined: they are not.
+ * @param {Place | undefined} place
+ */
+const haltedBy = (place) => {
+  if (place === undefined) return undefined
+  for (let scope = place.scope; scope !== undefined; scope = scope.parent)
+    if (scope.closed !== undefined) return scope.closed
+  return undefined
+}
+/**
+ * Why the place may make no more calls; undefined: it may.
+ * @param {Place | undefined} place
+ */
+const closedBy = (place) => (place === undefined ? undefined : (place.closed ?? haltedBy(place)))
+/** Calls of a closed place that fail; later ones never settle, so that code which repeats them at once comes to rest. */
+const mostRefused = 1_000
+/** @param {Place} place */
+const refused = (place, cause) =>
+  new NativePromise((_, reject) => {
+    if (place.refused++ < mostRefused) reject(cause)
+  })
 /**
  * Where a call belongs, as members of its output: its row in the trace, its step, and the number of the step's calls before.
  * @param {Place | undefined} place
@@ -175,7 +198,10 @@ const placeText = (place) => {
  */
 const call = (name, args, convert, place) => {
   insideRun("svc." + name)
-  if (place !== undefined && place.closed !== undefined) return new NativePromise((_, reject) => reject(place.closed))
+  if (place !== undefined && name !== "db.rollback") {
+    const cause = closedBy(place)
+    if (cause !== undefined) return refused(place, cause)
+  }
   let text
   try {
     text = argumentsText(name, args)
@@ -190,7 +216,28 @@ const call = (name, args, convert, place) => {
   // Before the promise: what fails inside its executor would be such a rejection too.
   emit('{"t":"call","id":' + id + ',"name":' + stringify(toWellFormed(name)) + where + ',"args":[' + text + "]}")
   return new NativePromise((resolve, reject) => {
-    mapSet(pending, id, { __proto__: null, resolve, reject, convert })
+    mapSet(pending, id, { __proto__: null, resolve, reject, convert, place, isKept: transactionCalls[name] === true })
+  })
+}
+/** They are not given up, so that no transaction stays open: one of a halted list is rolled back. */
+const transactionCalls = { __proto__: null, "db.begin": true, "db.commit": true, "db.rollback": true }
+/** The open transactions, with the places that have begun them. */
+const transactions = new Map()
+/** Gives up the calls of halted lists: they fail, the host cancels them, and a result that comes later reaches no code. */
+const cancelCalls = () => {
+  let ids = ""
+  mapForEach(pending, (waiting, id) => {
+    const cause = waiting.isKept ? undefined : haltedBy(waiting.place)
+    if (cause === undefined) return
+    mapDelete(pending, id)
+    ids += ids === "" ? id : "," + id
+    waiting.reject(cause)
+  })
+  if (ids !== "" && !ended) emit('{"t":"cancel","ids":[' + ids + "]}")
+  mapForEach(transactions, (place, begun) => {
+    if (haltedBy(place) === undefined) return
+    mapDelete(transactions, begun)
+    call("db.rollback", [begun], undefined, place)
   })
 }
 

@@ -35,6 +35,9 @@ interface PendingCall {
   readonly resolve: (value: unknown) => void
   readonly reject: (cause: unknown) => void
   readonly convert?: (result: unknown) => unknown
+  readonly place: Place | undefined
+  /** It is not given up when its list is halted. */
+  readonly isKept: boolean
 }
 
 /** Why a host call failed. */
@@ -65,10 +68,21 @@ interface UrlRecord {
   fragment: string | null
 }
 
+/** A list of steps, or a loop with its iterations, which halts as a whole, with all that stands in it. */
+interface HaltScope {
+  readonly parent: HaltScope | undefined
+  /** Why it is halted. */
+  closed: unknown
+}
+
 /** A step that makes host calls. */
 interface Place {
   /** Its path, with the numbers of iterations: `sync[3].send`. */
   readonly path: string
+  /** The list that it stands in; undefined outside of flows. */
+  readonly scope: HaltScope | undefined
+  /** Its calls that failed because it is closed. */
+  refused: number
   /** Its host calls so far, in this attempt. */
   calls: number
   /** Further members of the output of its next call, as text. */

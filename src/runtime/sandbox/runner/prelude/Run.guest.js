@@ -109,6 +109,8 @@ const load = () => {
 const libraryHost = () => ({
   __proto__: null,
   call,
+  cancelCalls,
+  closedBy,
   define,
   describe,
   emit,

@@ -141,13 +141,19 @@ const transactionOf = (place) => async (body) => {
     throw new TypeError("svc.db.transaction takes a function, which is given the transaction")
   for (let attempt = 1; ; attempt++) {
     const begun = await call("db.begin", [], undefined, place)
+    mapSet(transactions, begun, place)
     try {
+      const cause = closedBy(place)
+      if (cause !== undefined) throw cause
       const value = await body(service("the transaction", { query: rowsOf(place, begun) }))
       await call("db.commit", [begun], undefined, place)
+      mapDelete(transactions, begun)
       return value
     } catch (cause) {
+      // That of a halted list is rolled back already.
+      const isOpen = mapDelete(transactions, begun)
       if (!wasLost(cause)) {
-        await call("db.rollback", [begun], undefined, place)
+        if (isOpen) await call("db.rollback", [begun], undefined, place)
         throw cause
       }
       if (attempt === transactionAttempts) throw cause
@@ -184,9 +190,12 @@ const makers = {
     (...args) =>
       apply(brought("step").stepIn(place), undefined, args),
   flow:
-    () =>
-    (...args) =>
-      apply(brought("flow").runFlow, undefined, args)
+    (place) =>
+    (...args) => {
+      // Libraries of earlier releases know no flows inside of steps.
+      const { flowIn, runFlow } = brought("flow")
+      return apply(place === undefined || flowIn === undefined ? runFlow : flowIn(place), undefined, args)
+    }
 }
 /** The script's library, which compiling adds where `svc.step` or `svc.flow` is used by that name. */
 const brought = (name) => {

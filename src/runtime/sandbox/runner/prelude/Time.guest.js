@@ -132,18 +132,23 @@ const setTimer =
     if (typeof task !== "function") throw new TypeError(name + " takes a function")
     const wait = delay >= 0 ? +delay : 0
     if (wait > limits.timer) throw new RangeError(name + " waits at most " + limits.timer + " ms: no run lasts longer")
+    insideRun(name)
+    const closed = closedBy(place)
+    if (closed !== undefined) throw closed
     const id = ++timerCount
     mapSet(timers, id, true)
     const tick = async () => {
       do {
         await call("timer.sleep", [wait], undefined, place)
-        if (mapGet(timers, id) === undefined) return
+        if (mapGet(timers, id) === undefined || closedBy(place) !== undefined) return
         if (!repeat) mapDelete(timers, id)
         runDetached(task, args)
-      } while (mapGet(timers, id) === true && !ended)
+      } while (mapGet(timers, id) === true && !ended && closedBy(place) === undefined)
     }
-    insideRun(name)
-    tick().catch(fail)
+    tick().catch((cause) => {
+      // What code sets whose step has ended, or whose list is halted, just stops.
+      if (closedBy(place) === undefined) fail(cause)
+    })
     return id
   }
 const clearTimer = (id) => {
