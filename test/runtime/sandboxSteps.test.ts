@@ -144,6 +144,42 @@ layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeT
       )
     })
 
+    describe("code of a step whose list is halted", () => {
+      const halting = (code: string, after = "null") => `const seen = []
+        await svc.flow(ctx, {}, (flow) => {
+          flow.gate("g", { onError: "continue" }, [{ name: "a", steps: (flow) => {
+            flow.code("own", { line: 0 }, () => ({}), (svc, fetch, setTimeout, setInterval) => async () => {
+              const ask = async (what) => { try { await what(); seen.push("done") } catch (e) { seen.push(e.code) } }
+              ${code}
+            })
+            flow.code("bad", { line: 0 }, () => ({}), () => async () => { await null; throw new Error("x") })
+          } }])
+        })
+        for (let i = 0; i < 100; i++) await null
+        ${after}
+        return seen`
+      gives(
+        "gets no result, and can start nothing",
+        halting(`await ask(() => svc.state.get("k"))
+          await ask(() => svc.state.set("k", 1))
+          await ask(() => fetch("https://a.example"))
+          await ask(() => setTimeout(() => seen.push("late"), 1))
+          await ask(() => setInterval(() => seen.push("late"), 1))
+          await ask(() => svc.step("inner", () => seen.push("inner")))
+          await ask(() => svc.db.transaction(async () => seen.push("inner")))`),
+        Array.from({ length: 7 }, () => "ABORTED")
+      )
+      gives(
+        "comes to rest, though it repeats what fails",
+        halting(
+          'for (;;) await ask(() => svc.state.get("k"))',
+          "for (let i = 0; i < 100_000; i++) await null; return seen.length"
+        ),
+        // The call in flight, and what is refused after it.
+        1 + 1_000
+      )
+    })
+
     describe("its outputs are bounded", () => {
       gives(
         "by the steps of a run",

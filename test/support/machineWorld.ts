@@ -107,7 +107,7 @@ class Guest {
     if (calls === undefined) return [...outputs, { t: "ret", v: this.values.map((value) => value ?? null) }]
     this.open = calls.length
     const before = this.values.length
-    for (let id = before; id < before + calls.length; id++) this.follows.set(id, before)
+    calls.forEach((_, nth) => this.follows.set(before + nth, before))
     const made = calls.map((name): GuestOutput => {
       const id = this.values.push(undefined) - 1
       return { t: "call", id, name, args: name === "timer.sleep" ? [id % 2 === 0 ? 10 : 5_000] : [id] }
@@ -312,8 +312,7 @@ export class MachineWorld {
       case "Settle":
         this.outcome = command.outcome
         if (this.outcome._tag === "Suspended")
-          for (const id of this.givenUp)
-            check(!this.approvals.has(id), "an approval that was given up is withdrawn before the run is suspended")
+          for (const id of this.givenUp) check(!this.approvals.has(id), "a suspended run has withdrawn what it gave up")
         return
       default:
         return this.later(this.answerTo(command._tag === "ReadPage" ? command.page : [], command._tag))

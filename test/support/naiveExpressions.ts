@@ -80,15 +80,17 @@ export const mapOver = (base: Any, mapping: Any, scope: Any): Any => {
   return made
 }
 
+/** The value of a condition: what it refers to, if it is one reference and no pattern. */
+const comparedWith = ({ op, value }: Any, scope: Any): Any =>
+  op !== "matches" && typeof value === "string" && /^\{\{[^{}]*\}\}$/.test(value) ? render(value, scope) : value
+
 export const holds = (condition: Any, scope: Any): boolean => {
   if (condition.all !== undefined) return condition.all.every((one: Any) => holds(one, scope))
   if (condition.any !== undefined) return condition.any.some((one: Any) => holds(one, scope))
   if (condition.not !== undefined) return !holds(condition.not, scope)
   const found = lookUp(condition.path, scope)
   const { op } = condition
-  const isReference =
-    op !== "matches" && typeof condition.value === "string" && /^\{\{[^{}]*\}\}$/.test(condition.value)
-  const value = isReference ? render(condition.value, scope) : condition.value
+  const value = comparedWith(condition, scope)
   const isMissing = found === undefined
   switch (op) {
     case "exists":
@@ -98,9 +100,9 @@ export const holds = (condition: Any, scope: Any): boolean => {
     case "neq":
       return isMissing || found !== value
     case "gt":
-      return typeof found === "number" && found > value
+      return typeof found === "number" && typeof value === "number" && found > value
     case "lte":
-      return typeof found === "number" && found <= value
+      return typeof found === "number" && typeof value === "number" && found <= value
     case "in":
       return !isMissing && Array.isArray(value) && value.includes(found)
     case "matches":

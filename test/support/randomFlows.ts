@@ -100,6 +100,8 @@ class Generator {
       const text = step !== undefined && this.chance(60) ? `steps.${step}.output.text` : this.pick("input.t", "input.n")
       return { path: text, op, value: this.pick("^t[0-9]+$", "x", "[13579]$", "^(te|t1)", "(a|b)*c", "^$", "t.{2,4}$") }
     }
+    if (op !== "exists" && op !== "in" && this.chance(20))
+      return { path, op, value: this.pick("{{input.n}}", "{{ input.o.x }}", "{{input.none}}") }
     return { path, op, value: op === "exists" ? this.chance(70) : op === "in" ? [1, 2, 3, 4] : this.random(8) }
   }
 

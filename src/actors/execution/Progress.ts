@@ -56,7 +56,7 @@ export class Progress {
   readonly callsOfLostGuest = new BriefMap<number, PendingCall>()
   /** Calls that began and whose step is not yet written, by their number, in the order in which they began. */
   readonly unshownCalls = new BriefMap<number, PendingCall>()
-  readonly cancelled = new CancelledCalls()
+  readonly cancelled = new CancelledCalls((call) => this.ports.keyOf(this, call))
   /** Characters of the arguments of all calls that have not ended. */
   pendingArguments = 0
   /** Journaled timers and postponements of pending calls, by call number. */

@@ -188,7 +188,7 @@ export class CallRounds {
       p.callsOfLostGuest.delete(call.id)
       // The guest has given the call up; or it was lost, and its replay has already settled the call.
       if (!p.calls.has(call.id)) {
-        p.cancelled.ended(p, call)
+        p.cancelled.ended(call)
         if (completion._tag === "Ended") completion.held?.release()
         continue
       }
