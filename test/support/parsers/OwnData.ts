@@ -120,7 +120,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/connection/CallAuthorizer.ts#make",
     "src/actors/execution/calls/ConnectorCalls.ts#makeConnectorCalls",
     "src/actors/execution/calls/FetchCalls.ts#makeFetchCalls",
-    "src/actors/execution/Progress.ts#Progress",
+    "src/actors/execution/PendingCall.ts#tracedName",
     "src/actors/execution/trace/Trace.ts#connectorOf",
     "src/domain/organisation/Notification.ts#plainTargetUrls",
     "src/domain/organisation/Notification.ts#recordPath",
