@@ -87,7 +87,7 @@ type End =
   | { readonly t: "throw"; readonly e: Thrown }
 interface Thrown {
   readonly message: string
-  readonly data?: { readonly step?: string }
+  readonly step?: string
 }
 
 /** Steps end after those inside of them, once, and what has begun ends. */
@@ -191,7 +191,7 @@ const runScript = async (
 const assertEnd = (end: End, { calls, end: expected }: ExpectedRun, made: ReadonlySet<string>): void => {
   if (!expected.ok) {
     if (end.t !== "throw") throw new Error(`must fail at ${[...expected.paths].join()}`)
-    assert.include([...expected.paths], end.e.data?.step, end.e.message)
+    assert.include([...expected.paths], end.e.step, end.e.message)
     return
   }
   if (end.t === "throw") throw new Error(`fails: ${JSON.stringify(end.e)}`)

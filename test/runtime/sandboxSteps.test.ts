@@ -184,7 +184,7 @@ layer(sandboxLayer({ runnerPath: runner, runners: 1, spare: false }), { excludeT
       gives(
         "by the steps of a run",
         `let n = 0; try { for (;;) { await svc.step("a", () => 1); n++ } } catch (e) { return [n, e.code] }`,
-        [10_000, "TOO_MANY_STEPS"]
+        [10_200, "TOO_MANY_STEPS"]
       )
       gives(
         "by the length of paths",

@@ -156,7 +156,7 @@ export const thrownError = (e: Extract<GuestOutput, { t: "throw" }>["e"]): RunEr
     name: e.name,
     message: e.message,
     category,
-    step: typeof data["step"] === "string" ? data["step"] : null,
+    step: e.step ?? (typeof data["step"] === "string" ? data["step"] : null),
     retryable: category === "transient",
     ...(e.code === undefined ? {} : { code: e.code }),
     ...(e.stack === undefined ? {} : { stack: e.stack }),

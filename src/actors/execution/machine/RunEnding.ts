@@ -112,7 +112,11 @@ export class RunEnding {
     if (until === undefined) return false
     const call = [...p.calls.values()].find(({ id }) => p.timerEntries.get(id)?.due === until)
     const kind = (call === undefined ? undefined : p.timerEntries.get(call.id)?.held?.why) ?? "wait"
-    const waiting: WaitingUntil = { kind, step: call === undefined ? null : stepName(call), until }
+    const waiting: WaitingUntil = {
+      kind,
+      step: call === undefined ? null : (call.inStep?.path ?? stepName(call)),
+      until
+    }
     this.commitSuspension(p.run, waiting, () => machine.settle({ _tag: "Suspended" }))
     return true
   }

@@ -54,17 +54,19 @@ export const reportedStepRow = (
     actionVersion: null,
     attempts: attemptsOf(step, at, isOver, scrub)
   }
-  const output =
-    step.vSize === undefined
-      ? stepValue(step.v ?? null, undefined, scrub, offload, recorded)
-      : JSON.stringify({ $omitted: "larger than a step shows: read its parts", characters: step.vSize })
+  const shown = (value: Json | undefined, characters: number | undefined) =>
+    characters === undefined
+      ? stepValue(value ?? null, undefined, scrub, offload, recorded)
+      : JSON.stringify({ $omitted: "larger than a step shows: read its parts", characters })
+  const output = shown(step.v, step.vSize)
+  const input = step.same === true ? output : shown(step.i, step.iSize)
   const tail = {
     error: failureJson(step.e, scrub),
     startedAt: step.s === "skipped" ? null : iso(step.at),
     finishedAt: isOver ? iso(at) : null,
     durationMs: isOver ? Math.max(0, at - step.at) : null
   }
-  const record = `${JSON.stringify(head).slice(0, -1)},"input":null,"output":${output},${JSON.stringify(tail).slice(1)}`
+  const record = `${JSON.stringify(head).slice(0, -1)},"input":${input},"output":${output},${JSON.stringify(tail).slice(1)}`
   return { index: step.r, status: step.s, path: step.p, record: new JsonText(record) }
 }
 

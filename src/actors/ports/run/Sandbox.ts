@@ -86,12 +86,12 @@ export type GuestOutput =
   /** `status`: of the answer; `continued`: a step has failed, and the flow went on. */
   | { readonly t: "ret"; readonly v: Json; readonly status?: number; readonly continued?: true }
   /**
-   * What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call. `reply`: what the
-   * caller is answered.
+   * What the workflow threw. `e` keeps name, message, code, stack, and the data of a failed host call; `step`: the path of the
+   * flow's step that failed. `reply`: what the caller is answered.
    */
   | {
       readonly t: "throw"
-      readonly e: GuestError & { readonly stack?: string }
+      readonly e: GuestError & { readonly stack?: string; readonly step?: string }
       readonly reply?: { readonly status: number; readonly body: Json }
     }
 
@@ -119,9 +119,13 @@ export interface StepOutput {
   readonly keep?: boolean
   /** The output is that of the run which is resumed. */
   readonly reused?: boolean
-  /** Its output; or the characters of one that is too large to be shown. */
+  /** Its input and its output; or the characters of one that is too large to be shown. */
+  readonly i?: Json
+  readonly iSize?: number
   readonly v?: Json
   readonly vSize?: number
+  /** Its input is its output. */
+  readonly same?: true
   readonly e?: StepFailure
   /** Failed attempts. */
   readonly a?: ReadonlyArray<{ readonly at: number; readonly to: number; readonly e: StepFailure }>

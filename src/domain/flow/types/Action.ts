@@ -117,11 +117,10 @@ export const action = defineStep({
           expressions: config.transform === undefined ? [] : [{ path: "config.transform", mapping: config.transform }],
           mistakes,
           script: (writer) => ({
-            method: "step",
+            method: "transform",
             args: [
-              config.transform === undefined
-                ? `(svc, v) => ${writer.args}`
-                : `(svc, v) => v.over(${writer.literal(config.transform)}, ${writer.args})`
+              `(v) => ${writer.args}`,
+              ...(config.transform === undefined ? [] : [writer.literal(config.transform)])
             ]
           })
         }

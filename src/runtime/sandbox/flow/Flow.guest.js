@@ -9,12 +9,24 @@ const stepsAtOnce = 20
 /** Times that a wait looks at its condition. */
 const mostLooks = 1_000
 
+/** A member of what was thrown that is a text; it may be anything, whose members are read with care. */
+const textIn = (cause, name) => {
+  const value = isObject(cause) ? read(cause, name) : undefined
+  return typeof value === "string" ? value : undefined
+}
 const errorOf = (cause) => ({
-  name: String(cause?.name ?? "Error"),
-  message: String(cause?.message ?? cause),
-  code: typeof cause?.code === "string" ? cause.code : null,
-  category: typeof cause?.category === "string" ? cause.category : "code"
+  name: textIn(cause, "name") || "Error",
+  message: (isObject(cause) && messageOf(cause)) || (isError(cause) ? "" : textOf(describe(cause), limits.message)),
+  code: textIn(cause, "code") ?? null,
+  category: textIn(cause, "category") ?? "code"
 })
+
+/** Sets a member of any name: `__proto__` would be the prototype. */
+const setMember = (object, name, value) => {
+  if (name === "__proto__")
+    Object.defineProperty(object, name, { value, configurable: true, enumerable: true, writable: true })
+  else object[name] = value
+}
 
 /** A value as text: null is empty, objects and lists are JSON. */
 const asText = (value) => (value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value))
@@ -104,9 +116,9 @@ class FlowRun {
     while (this.waiting.length > 0 && this.places.size < stepsAtOnce) this.waiting.shift()?.enter()
   }
 
-  /** Halts the list with the failure of a step: what never settles there has no place any more. */
-  halt(list, step, cause) {
-    haltList(list, step, cause)
+  /** Halts the list with the failure of a step, at a path: what never settles there has no place any more. */
+  halt(list, step, cause, path) {
+    haltList(list, step, cause, path)
     for (const place of this.places) if (isHalted(place.list)) this.places.delete(place)
     this.waiting = this.waiting.filter((one) => !isHalted(one.list))
     this.fillPlaces()
@@ -125,7 +137,7 @@ const skipAll = (list, context) => {
 const skipOne = (entry, context) => {
   const path = context.prefix + entry.name
   reportSkipped(newStep(path, context.parent, entry.type, context.list))
-  context.scope.steps[entry.name] = { output: null, error: null }
+  setMember(context.scope.steps, entry.name, { output: null, error: null })
   if (entry.type !== "loop") for (const list of entry.groups) skipAll(list, { ...context, parent: path })
 }
 
@@ -188,18 +200,18 @@ const runStep = async (entry, context) => {
     if (isHalted(list)) return never()
     const output = kept === undefined ? await runBody(entry, context, step, path, values) : kept.value
     if (isHalted(list)) return never()
-    scope.steps[entry.name] = { output: output === undefined ? null : output, error: null }
+    setMember(scope.steps, entry.name, { output: output === undefined ? null : output, error: null })
     if (!entry.isOwn && kept === undefined) reportValue(step, output, values.missing, isKept)
-  } catch (thrown) {
+  } catch (cause) {
     if (isAborted(list, step)) return never()
-    const cause = placedError(thrown, entry, path)
+    noteStack(cause, entry)
     const continues = options.onError === "continue"
     // What stands in the step ends before it.
-    if (!continues) run.halt(list, step, cause)
+    if (!continues) run.halt(list, step, cause, path)
     reportFailure(step ?? newStep(path, context.parent, entry.type, list), cause, values.missing)
     if (!continues) throw cause
     noteFailure()
-    scope.steps[entry.name] = { output: null, error: errorOf(cause) }
+    setMember(scope.steps, entry.name, { output: null, error: errorOf(cause) })
   }
 }
 
@@ -220,26 +232,18 @@ const runBody = async (entry, context, step, path, values) => {
   }
 }
 
-/** Errors that name their step. */
-const placed = new WeakSet()
-
-/** The error with the innermost step that failed; lines of a step's code are counted in the step. */
-const placedError = (thrown, entry, path) => {
-  if (!(thrown instanceof Error)) return thrown
-  /** @type {any} */
-  const cause = thrown
-  if (!placed.has(cause)) {
-    placed.add(cause)
-    cause.step = path
+/** The stacks of errors that code of steps threw, with the lines of that code. What was thrown is never changed. */
+const stacks = new WeakMap()
+const noteStack = (cause, { line, name }) => {
+  const stack = line === undefined || !isError(cause) ? undefined : textIn(cause, "stack")
+  if (stack === undefined || stacks.has(cause)) return
+  const ownLines = (found, number) => {
+    const own = Number(number) - line
+    return own > 0 ? name + ".js:" + own : found
   }
-  if (entry.line !== undefined && typeof cause.stack === "string") {
-    cause.stack = cause.stack.replace(/workflow\.js:(\d+)/g, (found, line) => {
-      const own = Number(line) - entry.line
-      return own > 0 ? entry.name + ".js:" + own : found
-    })
-  }
-  return cause
+  stacks.set(cause, stack.replace(/workflow\.js:(\d+)/g, ownLines))
 }
+const stackOf = (cause) => (isObject(cause) ? stacks.get(cause) : undefined)
 
 // --- The flow ---
 
@@ -247,28 +251,24 @@ const answerOf = (body, values) =>
   typeof body === "object" && body !== null && !Array.isArray(body) ? values.map(body) : values.all(body)
 
 /**
- * `svc.flow(ctx, response, build)`, of the code of a step or outside of steps: runs the steps that `build` adds; resolves with the answer. `response.test`: the made-up
- * outputs of other steps, and the items that a step reads which is tested alone.
+ * `svc.flow(ctx, response, build)`, of the code of a step or outside of steps: runs the steps that `build` adds; resolves with
+ * the answer. `response.test`: the made-up outputs of other steps, and the items that a step reads which is tested alone.
  */
 const flowIn = (place) => async (ctx, response, build) => {
   const { items, isRehearsed = false, prefix = "", steps = {} } = response.test ?? {}
   const run = new FlowRun(ctx, isRehearsed)
   const input = ctx.input ?? null
   const scope = { input, trigger: input, steps: {}, ...items }
-  for (const name of Object.keys(steps)) scope.steps[name] = { output: steps[name], error: null }
+  for (const name of Object.keys(steps)) setMember(scope.steps, name, { output: steps[name], error: null })
+  const list = newFlow(place)
   try {
-    await runList(built(build), {
-      run,
-      scope,
-      prefix,
-      parent: undefined,
-      list: newFlow(place),
-      skipped: new Set()
-    })
+    await runList(built(build), { run, scope, prefix, parent: undefined, list, skipped: new Set() })
   } catch (cause) {
     const { error } = response
+    const step = failedAt(list)
+    noteFailed(cause, step, stackOf(cause))
     if (error !== undefined) {
-      const values = new Values({ ...scope, error: errorOf(cause) })
+      const values = new Values({ ...scope, error: { ...errorOf(cause), step } })
       answerFailure(error.status ?? 500, error.body === undefined ? null : answerOf(error.body, values))
     }
     throw cause

@@ -29,21 +29,38 @@ class StepList {
   step(name, options, body) {
     this.add(name, "action", options, ({ tools, values }) => body(tools.services, values))
   }
+  /** `mapping`: laid over the input; without it the input is the output. */
+  transform(name, options, input, mapping) {
+    const run = ({ step, values }) => {
+      const given = input(values)
+      if (mapping === undefined) {
+        noteSameInput(step)
+        return given
+      }
+      noteInput(step, given)
+      return values.over(mapping, given)
+    }
+    this.add(name, "action", options, run)
+  }
   code(name, options, input, module) {
-    const run = async ({ context, tools, values }) => {
+    const run = async ({ context, step, tools, values }) => {
       const { fetch, services, setInterval, setTimeout } = tools
       const main = module(services, fetch, setTimeout, setInterval)
-      return plain(await main(input(values), context.run.ctx))
+      const given = input(values)
+      showInput(step, given)
+      return plain(await main(given, context.run.ctx))
     }
-    this.add(name, "action", options, run, { line: options.line, isShown: true })
+    this.add(name, "action", options, run, { line: options.line })
   }
   chat(name, options, body, input) {
-    const run = async ({ tools, values }) => {
-      const answer = await body(tools.services, values, input(values))
+    const run = async ({ step, tools, values }) => {
+      const given = input(values)
+      showInput(step, given)
+      const answer = await body(tools.services, values, given)
       const text = answer?.text ?? answer?.content ?? answer?.choices?.[0]?.message?.content ?? null
       return { text, usage: answer?.usage ?? null }
     }
-    this.add(name, "action", options, run, { isShown: true })
+    this.add(name, "action", options, run)
   }
   wait(name, options, settings, look) {
     const isTimed = settings.condition === undefined
@@ -78,11 +95,7 @@ class StepList {
   }
   loop(name, options, settings, build) {
     const list = built(build)
-    this.add(name, "loop", options, (at) => runLoop(at, options, settings, list), {
-      isLight: true,
-      isShown: true,
-      groups: [list]
-    })
+    this.add(name, "loop", options, (at) => runLoop(at, options, settings, list), { isLight: true, groups: [list] })
   }
 }
 
@@ -124,7 +137,7 @@ const waitForCondition = (settings, look) => {
       const state = {}
       for (const [scope, key] of states) {
         const value = await tools.state(scope, key)
-        ;(state[scope] ??= {})[key] = value
+        setMember((state[scope] ??= {}), key, value)
       }
       const poll = look === undefined ? null : await look(tools.services, values)
       const met = expressions.meets(settings.condition, { ...context.scope, state, poll }, patterns)
@@ -144,8 +157,16 @@ const waitForCondition = (settings, look) => {
 
 // --- Loops ---
 
+/** The steps of one pass through a list, also of those that are skipped; loops in it count as one. */
+const stepsIn = ({ entries }) =>
+  entries.reduce(
+    (sum, { groups, type }) => sum + 1 + (type === "loop" ? 0 : groups.reduce((inner, one) => inner + stepsIn(one), 0)),
+    0
+  )
+
 const runLoop = async ({ context, path, step, values }, options, settings, list) => {
   const items = values.value(settings.over)
+  showInput(step, { over: items })
   if (!Array.isArray(items)) throw stepError("NotAList", "NOT_A_LIST", "code", settings.over + " is not a list")
   const most = settings.maxIterations ?? 10_000
   const count = items.length
@@ -163,13 +184,20 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
       "code",
       "the loop would make more than the " + limits.calls + " host calls of a run: loop over fewer items"
     )
+  if (count * stepsIn(list) + madeSteps() > mostSteps)
+    throw stepError(
+      "LoopLimit",
+      "LOOP_LIMIT",
+      "code",
+      "the loop would make more than the " + mostSteps + " steps of a run: loop over fewer items, or with fewer steps"
+    )
   const results = []
   for (let i = 0; i < count; i++) results.push(null)
   let next = 0
   let failed = 0
   const whole = newList(context.list, step, options.onError === "continue")
   const outer = {}
-  for (const name of options.reads ?? []) outer[name] = context.scope.steps[name]
+  for (const name of options.reads ?? []) setMember(outer, name, context.scope.steps[name])
   const runOne = async (i) => {
     const steps = { ...outer }
     const scope = { ...context.scope, steps, [settings.as]: items[i], index: i }
@@ -188,7 +216,7 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
       results[i] = result
     } catch (cause) {
       // That of the result, too.
-      context.run.halt(inside.list, undefined, cause)
+      context.run.halt(inside.list, undefined, cause, path)
       if (settings.continueOnError !== true) throw cause
       failed++
       noteFailure()

@@ -21,6 +21,7 @@ const scopeIn = (parent, owner, continues) => {
     continues,
     closed: undefined,
     failed: undefined,
+    at: undefined,
     cause: undefined
   })
   return token
@@ -48,6 +49,8 @@ const isAborted = (list, step) => {
 }
 /** With what the list was halted. */
 const causeOf = (list) => scopeOf(list).cause
+/** The path of the innermost step whose failure halted the list; null: none did. */
+const failedAt = (list) => scopeOf(list).at ?? null
 
 // --- Steps that have begun and not ended ---
 
@@ -69,8 +72,9 @@ const closeStep = (step) => {
  * are reported as aborted, the inner ones first.
  * @param {any} list
  * @param {any} step the one that has failed; undefined: the list itself has
+ * @param {string} path of the failed step
  */
-const haltList = (list, step, cause) => {
+const haltList = (list, step, cause, path) => {
   if (isHalted(list)) return
   const closed = abortedError()
   /** The failed step, and those around it that fail with it. */
@@ -79,6 +83,7 @@ const haltList = (list, step, cause) => {
   for (let failed = step; ; failed = scope.owner, scope = scope.parent) {
     scope.closed = closed
     scope.cause = cause
+    scope.at = path
     scope.failed = failed
     if (failed !== undefined) mapSet(failing, stepOf(failed), true)
     if (scope.continues) break

@@ -14,6 +14,8 @@ const { setPrototypeOf } = Object
 const longestPath = 1_000
 const mostMissing = 100
 const mostAttempts = 10
+/** Steps of a run: as many as a loop may make, and those of a flow around it. */
+const mostSteps = limits.calls + 200
 
 /** An error of the service with a code. */
 const stepError = (name, code, category, message) => {
@@ -30,6 +32,7 @@ const isTransient = (cause) => isObject(cause) && read(cause, "category") === "t
 /** What is known of a step, by its token. */
 const steps = new WeakMap()
 let stepCount = 0
+const madeSteps = () => stepCount
 
 /** The step around the last one, and that as a member of an output: the steps of a loop have the same. */
 let lastParent
@@ -43,8 +46,8 @@ let lastOf = ""
  */
 const newStep = (path, parent, type, list) => stepInScope(path, parent, type, scopeOf(list))
 const stepInScope = (path, parent, type, scope) => {
-  if (++stepCount > limits.calls)
-    throw stepError("TooManySteps", "TOO_MANY_STEPS", "code", "a run may have " + limits.calls + " steps")
+  if (++stepCount > mostSteps)
+    throw stepError("TooManySteps", "TOO_MANY_STEPS", "code", "a run may have " + mostSteps + " steps")
   const name = textOf(path, longestPath + 1)
   if (name === "" || name.length > longestPath)
     throw new NativeTypeError("the names of steps in each other have at most " + longestPath + " characters together")
@@ -63,6 +66,8 @@ const stepInScope = (path, parent, type, scope) => {
     startedAt: host.now(),
     attempts: "",
     missing: undefined,
+    /** Its input as a member of an output. */
+    input: "",
     /** Its own host call reports it. */
     isReported: false,
     /** It has ended, and is not reported again. */
@@ -77,10 +82,11 @@ const stepOf = (token) => {
 }
 
 /** The value as a member of an output; a large one is left out, and its size is given. */
-const valueText = (value) => {
+const memberText = (name, value) => {
   const text = json(value)
-  return text.length > limits.stepValue ? ',"vSize":' + text.length : ',"v":' + text
+  return text.length > limits.stepValue ? ',"' + name + 'Size":' + text.length : ',"' + name + '":' + text
 }
+const valueText = (value) => memberText("v", value)
 const failureText = (cause) => {
   if (!isObject(cause))
     return ',"e":{"name":"Error","message":' + stringify(textOf(describe(cause), limits.message)) + "}"
@@ -116,7 +122,7 @@ const reportRecord = (step, status, rest) => {
   if (step.row < 0) step.row = host.nextRow()
   const text =
     '{"t":"step","r":' + step.row + ',"p":' + stringify(step.path) + step.of + ',"k":' + stringify(step.type) + ',"s":"'
-  emit(text + status + '","at":' + step.startedAt + rest + "}")
+  emit(text + status + '","at":' + step.startedAt + step.input + rest + "}")
 }
 const attemptsText = (step) => (step.attempts === "" ? "" : ',"a":[' + step.attempts + "]")
 
@@ -130,6 +136,21 @@ const beginStep = (token, missing, isShown) => {
   const step = stepOf(token)
   openStep(step, missing)
   if (isShown === true) reportRecord(step, "running", "")
+}
+/** Notes what a step was given, which its reports show. */
+const noteInput = (token, value) => {
+  stepOf(token).input = memberText("i", value)
+}
+/** Notes that the output of a step is what it was given. */
+const noteSameInput = (token) => {
+  stepOf(token).input = ',"same":true'
+}
+/** Reports that a step runs, with what it was given. In a later attempt it has the same. */
+const showInput = (token, value) => {
+  const step = stepOf(token)
+  if (step.row >= 0) return
+  step.input = memberText("i", value)
+  reportRecord(step, "running", "")
 }
 /**
  * Reports the result of a step, unless its own host call does.
@@ -240,7 +261,8 @@ const stepIn =
       reportFailure(token, cause, undefined)
       if (outer !== undefined && isClosed(outer.scope)) throw cause
       if (settings.onError !== "continue") {
-        if (isError(cause) && read(cause, "step") === undefined) define(cause, "step", stepOf(token).path, true)
+        if (ending.failed === undefined || ending.failed.cause !== cause)
+          noteFailed(cause, stepOf(token).path, undefined)
         throw cause
       }
       noteFailure()
@@ -261,6 +283,15 @@ const answerWith = (status) => {
 const answerFailure = (status, body) => {
   if (!isInteger(status) || status < 200 || status > 599 || ending.reply !== undefined) return
   ending.reply = '{"status":' + status + ',"body":' + json(body) + "}"
+}
+/** Says at which step of a flow a run fails that ends with this value, and the stack that its error shows. */
+const noteFailed = (cause, step, stack) => {
+  ending.failed = {
+    __proto__: null,
+    cause,
+    step: typeof step === "string" ? textOf(step, longestPath) : undefined,
+    stack: typeof stack === "string" ? stack : undefined
+  }
 }
 /** A step has failed, and the run went on. */
 const noteFailure = () => {

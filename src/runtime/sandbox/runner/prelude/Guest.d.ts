@@ -30,6 +30,13 @@ interface ProxyHandler<T extends object> {
   __proto__?: null
 }
 
+/** The step whose failure ends a run with this value, and the stack that the run's error shows, if it is another one. */
+interface FailedStep {
+  readonly cause: unknown
+  readonly step: string | undefined
+  readonly stack: string | undefined
+}
+
 /** A host call that waits for its result. */
 interface PendingCall {
   readonly resolve: (value: unknown) => void
