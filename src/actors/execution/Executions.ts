@@ -214,7 +214,12 @@ export const layer = (options: { readonly slots: number }) =>
           })
         })
 
-      return Executions.of({ start, cancel: yield* makeCancellation, liveCount: Effect.sync(() => live.size()) })
+      return Executions.of({
+        start,
+        cancel: yield* makeCancellation,
+        commitStart: live.commitStart,
+        liveCount: Effect.sync(() => live.size())
+      })
     })
   )
 

@@ -17,6 +17,8 @@ import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines and slow calls are checked. */
 const checkInterval = Duration.millis(100)
+/** A run that waits after this time without having committed anything is committed: it is seen, and survives this process. */
+const unseenMillis = 250
 /**
  * The start of a run for an event is committed after this time at the latest, long before the lease of the event ends.
  */
@@ -43,6 +45,8 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
     /** Drives a run, in its reserved slot if there is one. `settled` is called once, with the outcome. */
     readonly launch: (spec: RunSpec, settled: (outcome: DriveOutcome) => void) => void
     readonly has: (id: ExecutionId) => boolean
+    /** Commits a run that has committed nothing. `false`: no such run is driven here, or its commit takes too long. */
+    readonly commitStart: (id: ExecutionId) => Effect.Effect<boolean>
     /** Whether a run has journaled something since it was launched here; `true` for a run that is not driven here. */
     readonly hasAdvanced: (id: ExecutionId) => boolean
     /** The runs that this process turned out to survive since the last call, with their epochs. */
@@ -99,6 +103,10 @@ export const layer = Layer.scoped(
         : Effect.forkDaemon(Effect.ignore(journal.append(progress.takeSlowSteps(slow))))
     }
 
+    /** Whether the start of a run must be committed, so long after its launch. */
+    const isOverdue = ({ progress: { hasRow, isWaiting, spec } }: DrivenRun, millis: number): boolean =>
+      !hasRow && ((isWaiting && millis > unseenMillis) || (spec.settles !== undefined && millis > uncommittedMillis))
+
     let decisionsAt = 0
     /** Tells runs that wait for people beside other calls of decisions; suspended ones are woken. */
     const tellDecisions = Effect.fnUntraced(function* (now: number) {
@@ -122,9 +130,7 @@ export const layer = Layer.scoped(
           live.deadlineAt = Infinity
           driven.signal("DeadlinePassed")
         } else {
-          const { hasRow, spec } = driven.progress
-          if (!hasRow && spec.settles !== undefined && now - (launchedAt ?? now) > uncommittedMillis)
-            driven.signal("StartOverdue")
+          if (isOverdue(driven, now - (launchedAt ?? now))) driven.signal("StartOverdue")
           yield* showSlowCalls(driven, now - slowAfterMillis)
         }
       }
@@ -236,15 +242,15 @@ export const layer = Layer.scoped(
         )
       })
 
-    /** Commits the starts of runs of these shards that have committed nothing, so that another node can resume them. */
-    const commitStarts = (shards: ReadonlySet<number>) =>
+    const isUncommitted = ({ driven }: LiveRun): boolean => driven?.progress.isStored === false
+
+    /** Commits the starts of runs that have committed nothing, or waits until they have left. `None`: not in time. */
+    const commitStarts = (runs: ReadonlyArray<LiveRun>) =>
       Effect.suspend(() => {
-        const open = [...table.entries()].flatMap(([, { driven }]) =>
-          driven !== undefined && !driven.progress.hasRow && shards.has(driven.progress.run.shard) ? [driven] : []
-        )
+        const open = runs.flatMap((live) => (live.driven !== undefined && isUncommitted(live) ? [live.driven] : []))
         for (const driven of open) driven.signal("StartOverdue")
         return Effect.sync(() =>
-          open.every(({ progress }) => progress.hasRow || table.get(progress.run.id) === undefined)
+          open.every(({ progress }) => progress.isStored || table.get(progress.run.id) === undefined)
         ).pipe(
           Effect.repeat({ until: (areCommitted) => areCommitted, schedule: Schedule.spaced("5 millis") }),
           Effect.timeoutOption(commitPatience)
@@ -252,13 +258,24 @@ export const layer = Layer.scoped(
       })
 
     // Another node resumes them.
-    yield* ownership.onLeave((shards) => Effect.ensuring(commitStarts(shards), stopAll(shards)))
+    yield* ownership.onLeave((shards) => {
+      const runs = [...table.entries()].flatMap(([, live]) =>
+        shards.has(live.driven?.progress.run.shard ?? -1) ? [live] : []
+      )
+      return Effect.ensuring(commitStarts(runs), stopAll(shards))
+    })
 
     return LiveRuns.of({
       reserve,
       release,
       launch,
       has: (id) => table.get(id) !== undefined,
+      commitStart: (id) => {
+        const live = table.get(id)
+        return live === undefined || !isUncommitted(live)
+          ? Effect.succeed(false)
+          : Effect.map(commitStarts([live]), Option.isSome)
+      },
       hasAdvanced: (id) => {
         const live = table.get(id)
         return live === undefined || live.driven?.progress.hasAdvanced === true

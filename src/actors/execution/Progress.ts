@@ -335,6 +335,11 @@ export class Progress {
     this.hasCommitted = true
   }
 
+  /** Whether its row is committed; `hasRow` is true as soon as that was asked for. */
+  get isStored(): boolean {
+    return this.spec.hasRow || this.hasCommitted
+  }
+
   /** Postgres refused a change. If it was the run's first one, the next change is the first again. */
   forgetRefusedChange(): void {
     if (this.hasCommitted) return

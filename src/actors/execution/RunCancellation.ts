@@ -39,7 +39,9 @@ export const makeCancellation = Effect.gen(function* () {
   const execution = yield* Execution.client
 
   const cancel: Executions["Type"]["cancel"] = Effect.fn("Executions.cancel")(function* (organisation, id, audit) {
-    const found = yield* runs.get(organisation, id).pipe(Effect.mapError(notStored))
+    const find = runs.get(organisation, id).pipe(Effect.mapError(notStored))
+    const stored = yield* find
+    const found = Option.isNone(stored) && (yield* live.commitStart(id)) ? yield* find : stored
     if (Option.isNone(found)) return yield* new NotFound({ what: "execution" })
     const run = found.value
     const event = decide(run, { _tag: "Cancel" })

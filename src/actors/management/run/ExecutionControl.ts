@@ -7,7 +7,6 @@ import { type Failure, InvalidState, refuseWith, Unavailable } from "../../../do
 import type { ExecutionId } from "../../../domain/Ids.js"
 import { rerunRefusal, type RerunRequest } from "../../../domain/run/Rerun.js"
 import { idempotencyKeyReused, type RunClaim } from "../../../domain/run/RunClaim.js"
-import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Executions, type StartResult } from "../../ports/run/Executions.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { type CallContext, runAuditedCommand } from "../CallContext.js"
@@ -17,6 +16,7 @@ import { makeDraftRuns } from "./DraftRuns.js"
 import { makeRerunStart } from "./RerunStart.js"
 import { currentTimestamp } from "../Timestamp.js"
 import { StartQuota } from "../organisation/StartQuota.js"
+import { makeLiveReads } from "./LiveReads.js"
 
 /** A request to re-run an execution. */
 export interface RerunCommand extends RerunRequest {
@@ -35,7 +35,7 @@ const runOf = (started: StartResult, claim: RunClaim | undefined): Effect.Effect
 }
 
 const make = Effect.gen(function* () {
-  const reads = yield* ExecutionReads
+  const reads = yield* makeLiveReads
   const executions = yield* Executions
   const identifiers = yield* Identifiers
   const rerunStart = yield* makeRerunStart

@@ -4,12 +4,13 @@ import { camelSlug } from "../../../domain/connector/Binding.js"
 import { type Failure, NotFound } from "../../../domain/Failure.js"
 import type { Diagram, DiagramNode, NodeMark } from "../../../domain/workflow/WorkflowAnalysis.js"
 import type { Workflow } from "../../../domain/workflow/Workflow.js"
-import { ExecutionReads, type StepStatus } from "../../ports/run/ExecutionReads.js"
+import type { StepStatus } from "../../ports/run/ExecutionReads.js"
 import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { makeWorkflowCompiler } from "../workflow/WorkflowCompiler.js"
 import { findVersion, findWorkflow } from "../workflow/WorkflowRecords.js"
 import { findExecution } from "./ExecutionRecords.js"
+import { makeLiveReads } from "./LiveReads.js"
 
 /** Of several runs of a step, the one that says most: what failed, then what goes on. */
 const ranks: ReadonlyArray<NodeMark> = ["failed", "running", "completed", "skipped"]
@@ -49,7 +50,7 @@ const withMarks = ({ edges, nodes }: Diagram, statuses: ReadonlyArray<StepStatus
 type Drawn = Pick<Workflow, "contentHash" | "diagram" | "form">
 
 const make = Effect.gen(function* () {
-  const reads = yield* ExecutionReads
+  const reads = yield* makeLiveReads
   const { read } = yield* Changes
   const { computeStored } = yield* makeWorkflowCompiler
 

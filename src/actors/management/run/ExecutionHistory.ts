@@ -6,12 +6,13 @@ import { isTerminal, ExecutionStatus, TriggerType } from "../../../domain/run/Ex
 import { InvalidRequest, NotFound } from "../../../domain/Failure.js"
 import { readStepPlace, type StepPlace, tokenAfter } from "../../../domain/run/StepPlace.js"
 import type { BlobId } from "../../../domain/Ids.js"
-import { type ExecutionQuery, ExecutionReads, type StepPage } from "../../ports/run/ExecutionReads.js"
+import type { ExecutionQuery, StepPage } from "../../ports/run/ExecutionReads.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { findDetailWith, findViewWith, isExecutionId } from "./ExecutionRecords.js"
 import { listQuery, optionalText, timeRange, Pages, sizeOf } from "../Pages.js"
 import { customersOf } from "../event/EventRecords.js"
 import { rowAfter, rowCursor } from "./RowCursor.js"
+import { makeLiveReads } from "./LiveReads.js"
 
 export const ExecutionList = listQuery({
   workflow_id: optionalText,
@@ -55,7 +56,7 @@ const stepPlaceOf = (token: string): Effect.Effect<StepPlace, InvalidRequest> =>
   })
 
 const make = Effect.gen(function* () {
-  const reads = yield* ExecutionReads
+  const reads = yield* makeLiveReads
   const pages = yield* Pages
 
   const get = findDetailWith(reads)

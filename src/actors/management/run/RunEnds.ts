@@ -13,16 +13,16 @@ import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 import { backgroundTask } from "../../BackgroundTask.js"
 import { pollForCommits } from "../../CommitPolls.js"
 import { makeTally } from "../../Tally.js"
-import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
 import { CommittedChanges } from "../../ports/watch/CommittedChanges.js"
 import type { CallContext } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { findExecution } from "./ExecutionRecords.js"
+import { makeLiveReads } from "./LiveReads.js"
 
 const make = Effect.gen(function* () {
   const source = yield* CommittedChanges
-  const reads = yield* ExecutionReads
+  const reads = yield* makeLiveReads
   const wakeups = yield* Wakeups
   const waiting = new Map<ExecutionId, Set<() => void>>()
   const quota = new OpenQuota({ ofCaller: rpcLimits.watchesOfCaller, ofNode: rpcLimits.watchesOfNode })

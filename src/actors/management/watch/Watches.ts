@@ -11,13 +11,13 @@ import { pollForCommits } from "../../CommitPolls.js"
 import { pollWhileBusy } from "../../PollWhileBusy.js"
 import { Digests } from "../../ports/Digests.js"
 import { type CommittedChange, CommittedChanges, type CommittedPart } from "../../ports/watch/CommittedChanges.js"
-import { ExecutionReads } from "../../ports/run/ExecutionReads.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
 import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import { isAfter, positionText } from "../../../domain/watch/CommitPosition.js"
 import { readWatchPosition, type WatchPosition, watchPositionText } from "../../../domain/watch/WatchPosition.js"
 import { readTopics, RecordTopic, watchLimits } from "../../../domain/watch/WatchTopic.js"
 import { findViewWith } from "../run/ExecutionRecords.js"
+import { makeLiveReads } from "../run/LiveReads.js"
 import { reachesChange, reachText, topicRefusal } from "./WatchReach.js"
 import { type OpenWatch, type WatchBounds, Watcher } from "./Watcher.js"
 import { WatcherTable } from "./WatcherTable.js"
@@ -58,7 +58,7 @@ const make = Effect.gen(function* () {
   const source = yield* CommittedChanges
   const digests = yield* Digests
   const wakeups = yield* Wakeups
-  const find = findViewWith(yield* ExecutionReads)
+  const find = findViewWith(yield* makeLiveReads)
   const watchers = new WatcherTable()
   const joining = new Set<Watcher>()
   let lastText: { readonly at: WatchPosition | undefined; readonly text: string } = { at: undefined, text: "" }

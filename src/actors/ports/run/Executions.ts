@@ -91,6 +91,11 @@ export class Executions extends Context.Tag("svc/Executions")<
       id: ExecutionId,
       audit: AuditEntry
     ) => Effect.Effect<FinishedRun, NotFound | InvalidState | Unavailable>
+    /**
+     * Commits what has happened of a run that this node drives and that has no row yet, so that it is seen and can be cancelled.
+     * `false`: there is no such run here, or it does not commit in time.
+     */
+    readonly commitStart: (id: ExecutionId) => Effect.Effect<boolean>
     /** Runs that this node drives at the moment. */
     readonly liveCount: Effect.Effect<number>
   }
