@@ -71,6 +71,8 @@ export interface StepShape {
   readonly people?: ReadonlyArray<{ readonly path: string; readonly name: string }>
   /** Siblings that a branch may skip, with the places of their names: they wait for this step. */
   readonly skips?: ReadonlyArray<{ readonly path: string; readonly name: string }>
+  /** It is not tried again: a `retry` of it does nothing. */
+  readonly ignoresRetry?: true
   /** The time that it waits for, as it is written, if no expression gives it. */
   readonly until?: string
   /** It may take longer than a Standard run: the flow runs as Long. */

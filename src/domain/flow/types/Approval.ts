@@ -21,6 +21,7 @@ export const approval = defineStep({
   config: Config,
   meaning: (_, config) => ({
     label: `approval by ${config.approvers.join(", ")}`.slice(0, 80),
+    ignoresRetry: true,
     isLong: true,
     calls: 1,
     expressions: [

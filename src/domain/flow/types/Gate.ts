@@ -45,6 +45,7 @@ export const gate = defineStep({
         : [{ path: `${path}.skip`, code: "NOT_ALLOWED", message: "a branch has steps or skips steps" }])
     ])
     return {
+      ignoresRetry: true,
       label: "gate",
       groups: branches.map(({ name, path, steps = [] }) => ({
         path: `${path}.steps`,

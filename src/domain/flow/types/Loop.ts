@@ -35,6 +35,7 @@ export const loop = defineStep({
     const { steps, ...settings } = config
     return {
       label: `for each ${variable} of ${config.over}`.slice(0, 80),
+      ignoresRetry: true,
       groups: [{ path: "config.steps", steps, variables: [variable, "index"] }],
       expressions: [
         { path: "config.over", value: config.over },

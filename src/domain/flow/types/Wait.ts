@@ -133,6 +133,7 @@ export const wait = defineStep({
             ? `wait until ${until}`
             : "wait for a condition",
       isLong: true,
+      ...(called === undefined ? { ignoresRetry: true } : {}),
       ...(isLiteral ? { until } : {}),
       calls: 1,
       actions: called === undefined || isRecordAction(called) ? [] : [called],
@@ -152,7 +153,12 @@ export const wait = defineStep({
         const { poll: _, ...given } = config
         const rest = condition === undefined ? given : { ...given, states: statesOf(condition) }
         if (called === undefined) return { method: "wait", args: [writer.literal(rest)] }
-        const options = poll?.connection === undefined ? "" : `, ${writer.literal({ connection: poll.connection })}`
+        const { retry } = step
+        const settings = {
+          ...(poll?.connection === undefined ? {} : { connection: poll.connection }),
+          ...(retry === undefined ? {} : { retry })
+        }
+        const options = Object.keys(settings).length === 0 ? "" : `, ${writer.literal(settings)}`
         const look = `(svc, v) => ${writer.action(called)}(v.all(${writer.literal(poll?.input ?? {})})${options})`
         return { method: "wait", args: [writer.literal(rest), look] }
       }

@@ -48,7 +48,8 @@ export const compileFlow = ({
           ...warnings.map((issue) => placedIssue(modules, issue)),
           ...orderWarnings(checked, isCompared),
           ...braceWarnings(checked),
-          ...farTimes(checked, at)
+          ...farTimes(checked, at),
+          ...idleSettings(checked)
         ],
         diagram: flowDiagram(checked),
         isLong: checked.isLong
@@ -149,6 +150,20 @@ const farTimes = ({ flow }: CheckedFlow, at: number): ReadonlyArray<Detail> =>
             path: `spec.${path}.config.until`,
             code: "TIME_TOO_FAR",
             message: `lies further ahead than a step waits, which is ${Duration.toHours(guest.timer)} h: the step fails if it is reached before then`
+          }
+        ]
+  )
+
+/** Settings that do nothing for steps of their type. */
+const idleSettings = ({ flow }: CheckedFlow): ReadonlyArray<Detail> =>
+  flow.nodes.flatMap(({ path, shape, step: { retry, type } }) =>
+    retry === undefined || shape.ignoresRetry !== true
+      ? []
+      : [
+          {
+            path: `spec.${path}.retry`,
+            code: "NO_EFFECT",
+            message: `does nothing: a ${type} like this is not tried again`
           }
         ]
   )

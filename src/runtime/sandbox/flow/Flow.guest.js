@@ -222,11 +222,12 @@ const runBody = async (entry, context, step, path, values) => {
   const taken = isPlaced ? run.takePlace(context.list) : undefined
   const place = taken instanceof Promise ? await taken : taken
   const body = (tools) => entry.body({ context, path, step, tools, values })
-  // A connector's call is retried by the service, with the settings of its call.
+  // A connector's call is retried by the service, with the settings of its call; so is that of a wait's poll.
   const { retry, timeoutMs } = entry.isOwn || entry.isLight ? {} : entry.options
+  const settings = { retry: entry.isWaiting ? undefined : retry, timeoutMs }
   try {
     if (!entry.isOwn) beginStep(step, values.missing, entry.isShown)
-    return await attempted(step, { retry, timeoutMs }, body, entry.isOwn, values.missing)
+    return await attempted(step, settings, body, entry.isOwn, values.missing)
   } finally {
     if (place !== undefined) run.leavePlace(place)
   }

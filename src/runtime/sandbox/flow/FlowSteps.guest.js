@@ -65,15 +65,20 @@ class StepList {
   wait(name, options, settings, look) {
     const isTimed = settings.condition === undefined
     const run = isTimed ? waitUntil(settings) : waitForCondition(settings, look)
-    this.add(name, "wait", options, run, { isOwn: isTimed, isWaiting: true, isShown: !isTimed })
+    const isOwn = isTimed && options.timeoutMs === undefined
+    this.add(name, "wait", options, run, { isOwn, isWaiting: true, isShown: !isOwn })
   }
   notify(name, options, settings) {
     const run = ({ tools, values }) => tools.services.notify(values.all(settings))
-    this.add(name, "notification", options, run, { isOwn: true })
+    // What is tried again, or within a time, is more than its call.
+    this.add(name, "notification", options, run, {
+      isOwn: options.retry === undefined && options.timeoutMs === undefined
+    })
   }
   approval(name, options, settings) {
     const run = ({ tools, values }) => tools.services.approval(values.all(settings))
-    this.add(name, "approval", options, run, { isOwn: true, isWaiting: true })
+    const isOwn = options.timeoutMs === undefined
+    this.add(name, "approval", options, run, { isOwn, isWaiting: true, isShown: !isOwn })
   }
   gate(name, options, branches) {
     const lists = branches.map((branch) => ({ ...branch, list: built(branch.steps) }))
@@ -82,13 +87,16 @@ class StepList {
       const taken = lists.find(({ when }) => when === undefined || values.meets(when))
       for (const one of taken?.skip ?? []) context.skipped.add(one)
       for (const one of lists) if (one !== taken) skipAll(one.list, { ...context, parent: path })
-      if (taken !== undefined)
-        await runList(taken.list, {
-          ...context,
-          parent: path,
-          list: newList(context.list, step, continues),
-          skipped: new Set()
-        })
+      if (taken !== undefined) {
+        const inner = newList(context.list, step, continues)
+        const inside = { ...context, parent: path, list: inner, skipped: new Set() }
+        await withinLimit(
+          step,
+          options.timeoutMs,
+          () => runList(taken.list, inside),
+          (cause) => context.run.halt(inner, undefined, cause, path)
+        )
+      }
       return { branch: taken === undefined ? null : taken.name }
     }
     this.add(name, "gate", options, run, { isLight: true, isShown: true, groups: lists.map(({ list }) => list) })
@@ -228,7 +236,12 @@ const runLoop = async ({ context, path, step, values }, options, settings, list)
   const workers = []
   for (let i = 0; i < Math.min(settings.concurrency ?? 1, count); i++) workers.push(worker())
   try {
-    await Promise.all(workers)
+    await withinLimit(
+      step,
+      options.timeoutMs,
+      () => Promise.all(workers),
+      (cause) => context.run.halt(whole, undefined, cause, path)
+    )
   } catch {
     throw causeOf(whole)
   }

@@ -48,16 +48,54 @@ const settle = async (task, resolve, reject) => {
     reject(cause)
   }
 }
-/** Ends the body with a transient error when it takes too long; it can make no more calls then. */
-const withinTime = (place, millis, run) => {
-  if (millis === undefined) return run()
-  const late = async () => {
-    await sleepAtNumber(place, timeLimit, millis)
-    throw stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", "an attempt of this step may take " + millis + " ms")
-  }
-  return new NativePromise((resolve, reject) => {
+const raceWith = (late, run) =>
+  new NativePromise((resolve, reject) => {
     settle(run(), resolve, reject)
     settle(late(), resolve, reject)
+  })
+const lateError = (what, millis) =>
+  stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", what + " may take " + millis + " ms")
+/** Ends the body with a transient error when it takes too long: its calls are given up, and it can make no more. */
+const withinTime = (place, millis, run) => {
+  if (millis === undefined) return run()
+  let isOver = false
+  const late = async () => {
+    await sleepAtNumber(place, timeLimit, millis)
+    const cause = lateError("an attempt of this step", millis)
+    if (!isOver) {
+      place.closed = cause
+      if (host.cancelCalls !== undefined) host.cancelCalls(place)
+    }
+    throw cause
+  }
+  return raceWith(late, async () => {
+    try {
+      return await run()
+    } finally {
+      isOver = true
+    }
+  })
+}
+/**
+ * The same for a gate or loop, whose lists `halt` halts.
+ * @param {any} token of its step
+ */
+const withinLimit = (token, millis, run, halt) => {
+  if (millis === undefined) return run()
+  const step = stepOf(token)
+  let isOver = false
+  const late = async () => {
+    await sleepAtNumber(step, timeLimit, millis)
+    const cause = lateError("this step", millis)
+    if (!isOver) halt(cause)
+    throw cause
+  }
+  return raceWith(late, async () => {
+    try {
+      return await run()
+    } finally {
+      isOver = true
+    }
   })
 }
 

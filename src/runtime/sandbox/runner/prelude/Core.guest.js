@@ -227,11 +227,17 @@ const call = (name, args, convert, place) => {
 const transactionCalls = { __proto__: null, "db.begin": true, "db.commit": true, "db.rollback": true }
 /** The open transactions, with the places that have begun them. */
 const transactions = new Map()
-/** Gives up the calls of halted lists: they fail, the host cancels them, and a result that comes later reaches no code. */
-const cancelCalls = () => {
+/**
+ * Gives up the calls of halted lists, or of a closed place: they fail, the host cancels them, and a result that comes later
+ * reaches no code.
+ * @param {Place} [closed]
+ */
+const cancelCalls = (closed) => {
+  /** @param {Place | undefined} place */
+  const causeAt = (place) => (closed === undefined ? haltedBy(place) : place === closed ? closed.closed : undefined)
   let ids = ""
   mapForEach(pending, (waiting, id) => {
-    const cause = waiting.isKept ? undefined : haltedBy(waiting.place)
+    const cause = waiting.isKept ? undefined : causeAt(waiting.place)
     if (cause === undefined) return
     mapDelete(pending, id)
     ids += ids === "" ? id : "," + id
@@ -239,7 +245,7 @@ const cancelCalls = () => {
   })
   if (ids !== "" && !ended) emit('{"t":"cancel","ids":[' + ids + "]}")
   mapForEach(transactions, (place, begun) => {
-    if (haltedBy(place) === undefined) return
+    if (causeAt(place) === undefined) return
     mapDelete(transactions, begun)
     call("db.rollback", [begun], undefined, place)
   })
