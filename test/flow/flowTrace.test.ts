@@ -97,16 +97,6 @@ describe("A step named __proto__", () => {
     })
     const outside = await run(await publish([transform("__proto__", { a: 7 }), loop("each", [read])]), { list: [1] })
     assert.deepStrictEqual(outside.body.results, [{ p: 7 }])
-    const tested = await svc.ask(
-      "POST",
-      `/api/v1/workflows/${await publish([transform("__proto__", { a: 2 }), read])}/steps/z/test`,
-      {
-        key: svc.first.key,
-        raw: '{"steps":{"__proto__":{"a":9}}}',
-        headers: { "content-type": "application/json" }
-      }
-    )
-    assert.deepStrictEqual(tested.body.data.output, { p: 9 }, tested.text)
   })
 })
 
@@ -181,5 +171,21 @@ describe("The trace", () => {
     )
     assert.deepInclude(found.waiting, { kind: "wait", step: "each[0].pause" })
     await svc.ask("POST", `/api/v1/executions/${idOf(answer)}/cancel`, { key: svc.first.key, body: {} })
+  })
+})
+
+describe("A run that the service ends", () => {
+  const endsAt = async (body: string, code_: string) => {
+    const flow = [transform("first", {}), loop("each", [code("stands", body)])]
+    const answer = await run(await publish(flow), { list: [1] })
+    const { error } = await execution(idOf(answer))
+    assert.deepInclude(error, { code: code_, step: "each[0].stands" })
+  }
+
+  it("names the step that awaits what nothing settles", () => endsAt("await new Promise(() => {})", "STUCK"))
+
+  it("names the step that computes for too long, in its first turn or a later one", async () => {
+    await endsAt("for (;;) {}", "CPU_LIMIT")
+    await endsAt(`await svc.state.get("x"); for (;;) {}`, "CPU_LIMIT")
   })
 })

@@ -23,6 +23,7 @@ const world = (usedBytes = 0) => {
     rewind: () => true,
     limit: () => undefined,
     step: () => assert.fail("no guest computes here"),
+    standing: () => undefined,
     usedBytes: () => usedBytes,
     isFull: () => false
   }

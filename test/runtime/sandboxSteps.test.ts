@@ -35,6 +35,9 @@ const Output = Schema.Union(
     keep: Schema.optional(Schema.Literal(true)),
     reused: Schema.optional(Schema.Literal(true)),
     vSize: optional(Schema.NonNegativeInt),
+    i: Schema.optionalWith(Schema.Unknown, { exact: true }),
+    iSize: optional(Schema.NonNegativeInt),
+    same: Schema.optional(Schema.Literal(true)),
     e: optional(Failure),
     a: optional(Schema.Array(Schema.Struct({ at: Schema.Number, to: Schema.Number, e: Failure })))
   }),
@@ -48,6 +51,7 @@ const Output = Schema.Union(
     own: optional(text(20)),
     args: Schema.Array(Schema.Unknown)
   }),
+  Schema.Struct({ t: Schema.Literal("at"), p: text(1_000) }),
   Schema.Struct({ t: Schema.Literal("cancel"), ids: Schema.Array(Schema.NonNegativeInt) }),
   Schema.Struct({
     t: Schema.Literal("ret"),

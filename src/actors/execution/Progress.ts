@@ -101,6 +101,8 @@ export class Progress {
   private isFirstChange: boolean
   /** Whether a change of this run was committed since it was activated. */
   private hasCommitted = false
+  /** The step in whose code the guest stands, if it told. */
+  standing: string | undefined
   private entries: Array<{ readonly seq: number; readonly entry: RunEntry }> = []
   private steps: Array<StepRow> = []
   private logs: Array<LogChunk> = []
@@ -149,6 +151,9 @@ export class Progress {
           break
         case "step":
           this.addStep(output, at, stepsWritten)
+          break
+        case "at":
+          this.standing = output.p
           break
         case "ret":
           this.end = { ok: true, value: output.v, status: output.status, continued: output.continued === true }

@@ -25,6 +25,7 @@ export const sandboxError = (error: Exclude<SandboxFailure, SessionLost>): RunEr
         name: "CpuLimit",
         code: "CPU_LIMIT",
         category: "timeout",
+        ...(error.step === undefined ? {} : { step: error.step }),
         message: `the workflow computed for more than ${error.limitMillis} ms without a host call`
       })
     case "OutputTooLarge":
@@ -96,12 +97,15 @@ export const noMemoryError = runError({
     "the service has no memory for the arguments of the run's calls now, or its organisation holds more than its share: pass less at once, or run it again"
 })
 
-export const stuckError = runError({
-  name: "Stuck",
-  code: "STUCK",
-  category: "code",
-  message: "the workflow awaits a promise that nothing can settle: it has no pending host call"
-})
+/** `step`: the path of the step whose code awaits. */
+export const stuckError = (step: string | undefined): RunError =>
+  runError({
+    name: "Stuck",
+    code: "STUCK",
+    category: "code",
+    ...(step === undefined ? {} : { step }),
+    message: "the workflow awaits a promise that nothing can settle: it has no pending host call"
+  })
 
 /** The code of a run that was given up because it ended its processes. */
 export const poisonedCode = "POISONED"

@@ -67,6 +67,7 @@ export const parameterDescriptions: { readonly [name: string]: string } = {
   include:
     "Additional parts of the answer, separated by commas: `actions` of connectors; `diagram`, `published` and `triggers` of a workflow.",
   version: "The version. Without it: the newest that the caller may read, of a workflow the draft.",
+  order: "`earlier`: the order that steps had in the first generation stands in the file as `dependsOn`.",
   format: "The form of the file. Without it: `flow.json` of steps, and `code` of code.",
   customer_id: "Only records of this customer.",
   user_id: "Only records of this person.",

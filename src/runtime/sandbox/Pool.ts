@@ -280,7 +280,7 @@ class Session implements GuestSession, GuestHolder {
       case "OutOfMemory":
         return new OutOfMemory({ limitBytes: reply.limit })
       case "CpuLimit":
-        return new CpuLimit({ limitMillis: reply.limit })
+        return new CpuLimit({ limitMillis: reply.limit, ...(reply.step === undefined ? {} : { step: reply.step }) })
       case "OutputTooLarge":
         return new OutputTooLarge({ limitBytes: reply.limit })
       case "TooManyValues":

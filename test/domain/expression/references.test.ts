@@ -60,13 +60,15 @@ describe("references", () => {
     assert.deepStrictEqual(references, [{ at: "over[2]", path: ["input", "a"] }])
   })
 
-  it("of a condition are its paths; its values are data", () => {
+  it("of a condition are its paths, and values that are one reference; other values and patterns are data", () => {
     assert.deepStrictEqual(
       conditionReferences(
         {
           all: [
             { path: "steps.a.output.total", op: "gt", value: 5 },
             { not: { any: [{ path: "$.input.x", op: "eq", value: "{{steps.b.output}}" }] } },
+            { path: "input.y", op: "eq", value: "a {{steps.c.output}}" },
+            { path: "input.z", op: "matches", value: "{{steps.d.output}}" },
             { path: "a b", op: "exists" }
           ]
         },
@@ -75,9 +77,12 @@ describe("references", () => {
       {
         references: [
           { at: "when.all[0].path", path: ["steps", "a", "output", "total"] },
-          { at: "when.all[1].not.any[0].path", path: ["input", "x"] }
+          { at: "when.all[1].not.any[0].path", path: ["input", "x"] },
+          { at: "when.all[1].not.any[0].value", path: ["steps", "b", "output"] },
+          { at: "when.all[2].path", path: ["input", "y"] },
+          { at: "when.all[3].path", path: ["input", "z"] }
         ],
-        mistakes: [{ path: "when.all[2].path", code: "INVALID_PATH", message: '"a b" cannot be read from " b" on' }]
+        mistakes: [{ path: "when.all[4].path", code: "INVALID_PATH", message: '"a b" cannot be read from " b" on' }]
       }
     )
   })

@@ -46,7 +46,7 @@ export class CallRounds {
     if (p.cpuMillis > Duration.toMillis(tiers[p.run.tier].cpu)) return machine.fail(totalCpuError(p.run.tier))
     if (p.end !== undefined) return this.ending.finish(p.end)
     if (callLimitError !== undefined) return machine.fail(callLimitError)
-    if (p.calls.size === 0) return machine.fail(stuckError)
+    if (p.calls.size === 0) return machine.fail(stuckError(p.standing))
     const isLarge = p.pendingArguments >= smallArguments
     if (!isLarge && !this.holdsArguments) return this.launch()
     this.holdsArguments = isLarge

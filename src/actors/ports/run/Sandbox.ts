@@ -82,6 +82,8 @@ export type GuestOutput =
   | StepOutput
   /** Gives up calls of lists of steps that a failure has halted: their results reach no code any more. */
   | { readonly t: "cancel"; readonly ids: ReadonlyArray<number> }
+  /** The step in whose code the guest stands, with no call that it waits for. */
+  | { readonly t: "at"; readonly p: string }
   | { readonly t: "log"; readonly level: LogLevel; readonly m: string }
   /** `status`: of the answer; `continued`: a step has failed, and the flow went on. */
   | { readonly t: "ret"; readonly v: Json; readonly status?: number; readonly continued?: true }
@@ -158,8 +160,8 @@ export interface GuestSession {
 
 /** The guest asked for more memory than it may have. */
 export class OutOfMemory extends Data.TaggedError("OutOfMemory")<{ readonly limitBytes: number }> {}
-/** The guest computed longer than it may, or hung inside a built-in and had to be killed. */
-export class CpuLimit extends Data.TaggedError("CpuLimit")<{ readonly limitMillis: number }> {}
+/** The guest computed longer than it may, or hung inside a built-in and had to be killed. `step`: the path of the step that did. */
+export class CpuLimit extends Data.TaggedError("CpuLimit")<{ readonly limitMillis: number; readonly step?: string }> {}
 /** The guest's output is larger than a workflow may return or pass to a host call. */
 export class OutputTooLarge extends Data.TaggedError("OutputTooLarge")<{ readonly limitBytes: number }> {}
 

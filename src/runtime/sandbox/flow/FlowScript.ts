@@ -18,13 +18,13 @@ const flowProgram = programOf(`${run}\n${flowSteps}`)
 
 /** The library of a workflow that uses `svc.step` only. */
 export const stepLibrary = `${libraryHead}
-${stepProgram}return{__proto__:null,stepIn}}`
+${stepProgram}return{__proto__:null,stepIn,standing}}`
 
 /** The library with `svc.flow`, and the compiled patterns of the workflow's conditions, by how they are written. */
 export const libraryWithFlow = (patterns: { readonly [pattern: string]: PatternProgram }): string =>
   `${libraryHead}
 ${stepProgram}const flowIn=(()=>{const expressions=${flowLibrary};const patterns=JSON.parse(${JSON.stringify(JSON.stringify(patterns))});
-${flowProgram}return flowIn})();return{__proto__:null,stepIn,runFlow:flowIn(undefined),flowIn}}`
+${flowProgram}return flowIn})();return{__proto__:null,stepIn,runFlow:flowIn(undefined),flowIn,standing}}`
 
 /** The text before the module of a flow's file, on the module's first line: columns of that line are moved by its length. */
 export const flowFilePrefix = `"use strict";(function(){globalThis.__workflow=async()=>{const tools=flowFileTools();return tools.read((function(flow){`

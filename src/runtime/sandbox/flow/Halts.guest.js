@@ -12,18 +12,19 @@ const scopeOf = (list) => {
   if (scope === undefined) throw new NativeTypeError("this is no list of the flow")
   return scope
 }
+const scopeWithin = (parent, owner, continues) => ({
+  __proto__: null,
+  parent,
+  owner,
+  continues,
+  closed: undefined,
+  failed: undefined,
+  at: undefined,
+  cause: undefined
+})
 const scopeIn = (parent, owner, continues) => {
   const token = freeze({ __proto__: null })
-  weakSet(scopes, token, {
-    __proto__: null,
-    parent,
-    owner,
-    continues,
-    closed: undefined,
-    failed: undefined,
-    at: undefined,
-    cause: undefined
-  })
+  weakSet(scopes, token, scopeWithin(parent, owner, continues))
   return token
 }
 /**
@@ -65,6 +66,26 @@ const openStep = (step, missing) => {
 const closeStep = (step) => {
   step.isOver = true
   apply(mapDelete, openSteps, [step])
+}
+
+/**
+ * The path of the one step that has begun and awaits neither a call nor steps inside of it: its code computes, or awaits what
+ * nothing settles. Empty: there is none, or several.
+ */
+const standing = () => {
+  const busy = new Map()
+  apply(mapForEach, openSteps, [(_, { of }) => mapSet(busy, of, true)])
+  apply(mapForEach, host.pending, [({ place }) => place !== undefined && mapSet(busy, ofText(place.path), true)])
+  let found = ""
+  let count = 0
+  apply(mapForEach, openSteps, [
+    (_, { path }) => {
+      if (mapGet(busy, ofText(path)) !== undefined) return
+      found = path
+      count++
+    }
+  ])
+  return count === 1 ? found : ""
 }
 
 /**

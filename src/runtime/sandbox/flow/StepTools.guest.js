@@ -55,16 +55,20 @@ const raceWith = (late, run) =>
   })
 const lateError = (what, millis) =>
   stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", what + " may take " + millis + " ms")
-/** Ends the body with a transient error when it takes too long: its calls are given up, and it can make no more. */
-const withinTime = (place, millis, run) => {
+/**
+ * Ends the body with a transient error when it takes too long: its calls are given up, and it can make no more.
+ * @param {any} step
+ * @param {any} scope of the attempt alone
+ */
+const withinTime = (step, scope, millis, run) => {
   if (millis === undefined) return run()
   let isOver = false
   const late = async () => {
-    await sleepAtNumber(place, timeLimit, millis)
+    await sleepAtNumber(step, timeLimit, millis)
     const cause = lateError("an attempt of this step", millis)
     if (!isOver) {
-      place.closed = cause
-      if (host.cancelCalls !== undefined) host.cancelCalls(place)
+      scope.closed = cause
+      if (host.cancelCalls !== undefined) host.cancelCalls()
     }
     throw cause
   }

@@ -37,6 +37,7 @@ const madeSteps = () => stepCount
 /** The step around the last one, and that as a member of an output: the steps of a loop have the same. */
 let lastParent
 let lastOf = ""
+const ofText = (path) => ',"of":' + stringify(path)
 /**
  * A token of a new step.
  * @param {string} path
@@ -54,7 +55,7 @@ const stepInScope = (path, parent, type, scope) => {
   const token = freeze({ __proto__: null })
   if (parent !== lastParent) {
     lastParent = parent
-    lastOf = parent === undefined ? "" : ',"of":' + stringify(textOf(parent, longestPath))
+    lastOf = parent === undefined ? "" : ofText(textOf(parent, longestPath))
   }
   weakSet(steps, token, {
     __proto__: null,
@@ -181,7 +182,8 @@ const attempted = async (token, settings, body, isOwn, missing) => {
   const retry = settings.retry ?? undefined
   const most = retry === undefined ? 1 : min(retry.maxAttempts ?? 1, mostAttempts)
   for (let attempt = 1; ; attempt++) {
-    const place = placeAt(step.path, step.scope)
+    const scope = settings.timeoutMs === undefined ? step.scope : scopeWithin(step.scope)
+    const place = placeAt(step.path, scope)
     if (isOwn) place.more = () => ',"own":' + stringify(step.type) + step.of + missingText(missing)
     const startedAt = host.now()
     const run = () => {
@@ -190,7 +192,7 @@ const attempted = async (token, settings, body, isOwn, missing) => {
       return made
     }
     try {
-      return await withinTime(place, settings.timeoutMs, run)
+      return await withinTime(step, scope, settings.timeoutMs, run)
     } catch (cause) {
       if (cause === null || isOutOfMemory(cause)) throw cause
       place.closed = cause
@@ -289,7 +291,7 @@ const noteFailed = (cause, step, stack) => {
   ending.failed = {
     __proto__: null,
     cause,
-    step: typeof step === "string" ? textOf(step, longestPath) : undefined,
+    step: typeof step === "string" ? ',"step":' + stringify(textOf(step, longestPath)) : undefined,
     stack: typeof stack === "string" ? stack : undefined
   }
 }

@@ -42,6 +42,8 @@ export interface Engine {
   readonly limit: (instance: Instance, limits: StepLimits) => void
   /** Delivers one event and runs the guest until it waits. Returns a letter of state and the JSON array of outputs. */
   readonly step: (instance: Instance, event: Uint8Array) => Buffer
+  /** The path of the step in whose code a guest stands, or used up its time; `undefined`: none is known. */
+  readonly standing: (instance: Instance) => string | undefined
   /** Upper bound of the bytes that the guest has allocated since it was loaded. */
   readonly usedBytes: (instance: Instance) => number
   /** Whether it has allocated nearly all that it may: then an error without a message means out of memory. */
@@ -103,7 +105,7 @@ export const makeEngine = async (
     heapEndAddress === 0 ? instance.memory.buffer.byteLength : Math.max(0, heapEnd(instance) - baseEnd)
   const isFull = (instance: Instance): boolean => usedBytes(instance) > instance.limits.memoryBytes - nearlyFullBytes
 
-  const { apply, call, compute, drain, evaluate, take } = makeGuestCalls(isFull)
+  const { apply, call, compute, drain, evaluate, textFrom } = makeGuestCalls(isFull)
 
   const limit = (instance: Instance, limits: StepLimits): void => {
     instance.limits = limits
@@ -191,7 +193,10 @@ export const makeEngine = async (
       runGuest(instance, () => {
         const free = (value: OwnedValue): void => instance.ffi.QTS_FreeValuePointer(instance.at.context, value)
         const { code, library } = partsOfScript(script)
-        if (library !== undefined) free(apply(instance, instance.at.bring, evaluate(instance, library, "svc")))
+        if (library !== undefined) {
+          const standing = apply(instance, instance.at.bring, evaluate(instance, library, "svc"))
+          instance.at = { ...instance.at, standing }
+        }
         free(evaluate(instance, code, "workflow.js"))
         drain(instance)
         free(call(instance, instance.at.load))
@@ -208,13 +213,25 @@ export const makeEngine = async (
         const { at, ffi } = instance
         ffi.QTS_FreeValuePointer(at.context, call(instance, at.step, event))
         drain(instance)
-        let text = take(instance)
+        let text = textFrom(instance, at.take)
         while (text[0] === computationState) {
           compute(instance)
-          text = take(instance)
+          text = textFrom(instance, at.take)
         }
         return text
       })
+    },
+    standing: (instance) => {
+      if (instance.at.standing === 0) return undefined
+      // No code of the workflow runs.
+      instance.isInterrupted = false
+      instance.deadline = Infinity
+      try {
+        const path = textFrom(instance, instance.at.standing).toString()
+        return path === "" ? undefined : path
+      } catch {
+        return undefined
+      }
     },
     usedBytes,
     isFull
@@ -235,5 +252,6 @@ const noPointers: GuestPointers = {
   nextComputation: pointer(0),
   computationDone: pointer(0),
   bring: pointer(0),
+  standing: pointer(0),
   argv: pointer(0)
 }

@@ -83,10 +83,11 @@ export const makeGuestCalls = (isFull: (instance: Instance) => boolean) => {
     }
   }
 
-  const take = (instance: Instance): Buffer => {
-    const outbox = call(instance, instance.at.take)
-    const text = textOf(instance, outbox)
-    instance.ffi.QTS_FreeValuePointer(instance.at.context, outbox)
+  /** The text that a function without arguments gives. */
+  const textFrom = (instance: Instance, target: OwnedValue): Buffer => {
+    const value = call(instance, target)
+    const text = textOf(instance, value)
+    instance.ffi.QTS_FreeValuePointer(instance.at.context, value)
     return text
   }
 
@@ -119,5 +120,5 @@ export const makeGuestCalls = (isFull: (instance: Instance) => boolean) => {
     drain(instance)
   }
 
-  return { apply, call, compute, drain, evaluate, take }
+  return { apply, call, compute, drain, evaluate, textFrom }
 }

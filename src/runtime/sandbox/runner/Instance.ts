@@ -15,6 +15,8 @@ export interface GuestPointers {
   readonly nextComputation: OwnedValue
   readonly computationDone: OwnedValue
   readonly bring: OwnedValue
+  /** Of the script's library; none: 0. */
+  readonly standing: OwnedValue
   /** Room for the address of one argument. */
   readonly argv: Parameters<Ffi["QTS_Call"]>[4]
 }

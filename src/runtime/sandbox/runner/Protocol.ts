@@ -54,7 +54,9 @@ export const guestState = { running: 114, stuck: 115, memory: 109, threwNull: 11
 
 /** Why a runner could not finish a turn. */
 export type TurnFailure =
-  | { readonly tag: "OutOfMemory" | "CpuLimit" | "OutputTooLarge" | "TooManyValues"; readonly limit: number }
+  | { readonly tag: "OutOfMemory" | "OutputTooLarge" | "TooManyValues"; readonly limit: number }
+  /** `step`: the path of the step whose code computed. */
+  | { readonly tag: "CpuLimit"; readonly limit: number; readonly step?: string }
   | { readonly tag: "LoadFailed"; readonly name: string; readonly message: string }
   | { readonly tag: "SessionLost"; readonly reason: "evicted" | "closed" }
 

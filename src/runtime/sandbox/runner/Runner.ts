@@ -100,8 +100,10 @@ const refusalOf = (work: Work, cause: unknown): TurnFailure => {
   switch (cause.reason) {
     case "memory":
       return { tag: "OutOfMemory", limit: limits?.memoryBytes ?? 0 }
-    case "cpu":
-      return { tag: "CpuLimit", limit: limits?.cpuMillis ?? 0 }
+    case "cpu": {
+      const step = work.guest === undefined ? undefined : engine.standing(work.guest.instance)
+      return { tag: "CpuLimit", limit: limits?.cpuMillis ?? 0, ...(step === undefined ? {} : { step }) }
+    }
     default:
       return { tag: "LoadFailed", ...cause.thrown }
   }
@@ -111,6 +113,13 @@ const refusalOf = (work: Work, cause: unknown): TurnFailure => {
 const endByThrow = (work: Work, thrown: { readonly name: string; readonly message: string }): void => {
   work.outputs.push(Buffer.from(JSON.stringify([{ t: "throw", e: thrown }])))
   work.isEnded = true
+}
+
+/** Outputs with the step in whose code the guest stands. */
+const withStep = (outputs: Buffer, step: string): Buffer => {
+  const told = JSON.stringify({ t: "at", p: step })
+  const before = outputs.toString("latin1", 0, outputs.length - 1)
+  return Buffer.concat([Buffer.from(before, "latin1"), Buffer.from(`${before === "[" ? "" : ","}${told}]`)])
 }
 
 // --- Work ---
@@ -144,7 +153,8 @@ const deliver = (work: Work, guest: Guest, event: Buffer): boolean => {
     refuse(work, { tag: "TooManyValues", limit: jsonWeight })
     return false
   }
-  work.outputs.push(outputs)
+  const step = state === guestState.stuck ? engine.standing(guest.instance) : undefined
+  work.outputs.push(step === undefined ? outputs : withStep(outputs, step))
   work.isEnded = state !== guestState.running && state !== guestState.stuck
   return true
 }

@@ -85,7 +85,7 @@ let now = 0
 let workflow
 /**
  * What the script brings along of `src/runtime/sandbox/flow`: `svc.step`, and `svc.flow`. Places stay inside of it.
- * @type {{ stepIn: (place: Place | undefined) => Function, runFlow: Function, flowIn?: (place: Place) => Function } | undefined}
+ * @type {{ stepIn: (place: Place | undefined) => Function, runFlow: Function, flowIn?: (place: Place) => Function, standing?: () => string } | undefined}
  */
 let library
 /**
@@ -227,17 +227,11 @@ const call = (name, args, convert, place) => {
 const transactionCalls = { __proto__: null, "db.begin": true, "db.commit": true, "db.rollback": true }
 /** The open transactions, with the places that have begun them. */
 const transactions = new Map()
-/**
- * Gives up the calls of halted lists, or of a closed place: they fail, the host cancels them, and a result that comes later
- * reaches no code.
- * @param {Place} [closed]
- */
-const cancelCalls = (closed) => {
-  /** @param {Place | undefined} place */
-  const causeAt = (place) => (closed === undefined ? haltedBy(place) : place === closed ? closed.closed : undefined)
+/** Gives up the calls of halted lists: they fail, the host cancels them, and a result that comes later reaches no code. */
+const cancelCalls = () => {
   let ids = ""
   mapForEach(pending, (waiting, id) => {
-    const cause = waiting.isKept ? undefined : causeAt(waiting.place)
+    const cause = waiting.isKept ? undefined : haltedBy(waiting.place)
     if (cause === undefined) return
     mapDelete(pending, id)
     ids += ids === "" ? id : "," + id
@@ -245,7 +239,7 @@ const cancelCalls = (closed) => {
   })
   if (ids !== "" && !ended) emit('{"t":"cancel","ids":[' + ids + "]}")
   mapForEach(transactions, (place, begun) => {
-    if (causeAt(place) === undefined) return
+    if (haltedBy(place) === undefined) return
     mapDelete(transactions, begun)
     call("db.rollback", [begun], undefined, place)
   })

@@ -159,39 +159,25 @@ const dataOf = (value) => {
 /** What the caller of a failed run is answered. */
 const replyText = () => (ending.reply === undefined ? "" : ',"reply":' + ending.reply)
 
-/** What a flow knows of the value with which its run ends: the step that failed, and the stack with the lines of its code. */
-const failedOf = (value) => {
-  const { failed } = ending
-  return failed !== undefined && failed.cause === value
-    ? failed
-    : { __proto__: null, step: undefined, stack: undefined }
-}
-
 /**
  * The output that ends a run whose function threw the value.
  * @returns {string}
  */
 const thrown = (value) => {
-  const failed = failedOf(value)
-  const stepText = failed.step === undefined ? "" : ',"step":' + stringify(failed.step)
+  // What a flow knows of it: the step that failed, and the stack with the lines of its code.
+  const failed = ending.failed?.cause === value ? ending.failed : undefined
+  const tail = (failed?.step ?? "") + "}" + replyText() + "}"
   if (!isObject(value)) {
     // The engine throws null when it has not even the memory for an error, and so may the workflow: the runner decides which.
     if (value === null) threwNull = true
-    return (
-      '{"t":"throw","e":{"name":"Error","message":' +
-      stringify(textOf(describe(value), limits.message)) +
-      stepText +
-      "}" +
-      replyText() +
-      "}"
-    )
+    return '{"t":"throw","e":{"name":"Error","message":' + stringify(textOf(describe(value), limits.message)) + tail
   }
   const name = textOf(read(value, "name"), 200) || "Error"
   let message = textOf(read(value, "message"), limits.message)
   if (isOutOfMemory(value)) outOfMemory = true
   if (message === "" && !isError(value)) message = textOf(describe(value), limits.message)
   const code = read(value, "code")
-  const stack = ownFrames(textOf(failed.stack ?? read(value, "stack"), limits.stack))
+  const stack = ownFrames(textOf(failed?.stack ?? read(value, "stack"), limits.stack))
   const data = dataOf(value)
   return (
     '{"t":"throw","e":{"name":' +
@@ -199,11 +185,8 @@ const thrown = (value) => {
     ',"message":' +
     stringify(explained(name, message)) +
     (typeof code === "string" || typeof code === "number" ? ',"code":' + stringify(textOf("" + code, 200)) : "") +
-    stepText +
     (data === undefined ? "" : ',"data":' + data) +
     (stack === "" ? "" : ',"stack":' + stringify(stack)) +
-    "}" +
-    replyText() +
-    "}"
+    tail
   )
 }

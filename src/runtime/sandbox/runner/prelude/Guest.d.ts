@@ -33,6 +33,7 @@ interface ProxyHandler<T extends object> {
 /** The step whose failure ends a run with this value, and the stack that the run's error shows, if it is another one. */
 interface FailedStep {
   readonly cause: unknown
+  /** Its path, as a member of an output. */
   readonly step: string | undefined
   readonly stack: string | undefined
 }

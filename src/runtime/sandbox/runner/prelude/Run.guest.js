@@ -143,10 +143,12 @@ const libraryHost = () => ({
   matches: unbound(RegExp.prototype.test),
   nextRow: () => rows++,
   isEnded: () => ended,
+  pending,
   now: () => now,
   madeCalls: () => calls
 })
-/** Takes the library of the script, which is evaluated before the workflow's code: that can neither bring nor reach it. */
-const bring = (make) => {
-  library = make(libraryHost())
-}
+/**
+ * Takes the library of the script, which is evaluated before the workflow's code: that can neither bring nor reach it. Gives
+ * its function that tells in which step the guest stands.
+ */
+const bring = (make) => (library = make(libraryHost())).standing
