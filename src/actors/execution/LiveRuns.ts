@@ -13,6 +13,7 @@ import { pollWhileBusy } from "../PollWhileBusy.js"
 import { approvalCall } from "./calls/ApprovalCalls.js"
 import { type LiveRun, LiveRunTable } from "./LiveRunTable.js"
 import { type DrivenRun, make as makeRunDriver } from "./RunDriver.js"
+import { slowCallsOf, takeSlowSteps } from "./trace/SlowCalls.js"
 import type { DriveOutcome, RunSpec } from "./RunSpec.js"
 
 /** How often deadlines and slow calls are checked. */
@@ -79,9 +80,6 @@ export class LiveRuns extends Context.Tag("svc/LiveRuns")<
   }
 >() {}
 
-/** Slow calls that are shown in one change. */
-const slowCallsAtOnce = 200
-
 export const layer = Layer.scoped(
   LiveRuns,
   Effect.gen(function* () {
@@ -97,10 +95,10 @@ export const layer = Layer.scoped(
 
     /** Writes calls that began before `before` and have not ended as running steps, so that the trace shows them. */
     const showSlowCalls = ({ progress }: DrivenRun, before: number) => {
-      const slow = progress.hasRow ? progress.slowCalls(before, slowCallsAtOnce) : []
+      const slow = slowCallsOf(progress, before)
       return slow.length === 0
         ? Effect.void
-        : Effect.forkDaemon(Effect.ignore(journal.append(progress.takeSlowSteps(slow))))
+        : Effect.forkDaemon(Effect.ignore(journal.append(takeSlowSteps(progress, slow))))
     }
 
     /** Whether the start of a run must be committed, so long after its launch. */

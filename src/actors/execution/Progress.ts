@@ -302,33 +302,6 @@ export class Progress {
     return this.entries.length + this.steps.length + this.logs.length
   }
 
-  /** The calls in flight that began before `before` and whose step is not yet written; `most` at most. */
-  slowCalls(before: number, most: number): ReadonlyArray<PendingCall> {
-    const slow: Array<PendingCall> = []
-    for (const call of this.unshownCalls.values()) {
-      if (slow.length === most || call.startedAt >= before) break
-      slow.push(call)
-    }
-    return slow
-  }
-
-  /** A change that shows calls in flight as running steps. Separate, because its failure does not matter. */
-  takeSlowSteps(calls: ReadonlyArray<PendingCall>): RunChange {
-    const { id, organisationId, retention, spaceId } = this.run
-    const recorded = new Recorded()
-    const steps = calls.map((call) => {
-      call.isShown = true
-      this.unshownCalls.delete(call.id)
-      return stepRow(
-        { ...call, attempts: [], finishedAt: null, result: null },
-        this.redaction.scrub,
-        this.ports.offload,
-        recorded
-      )
-    })
-    return { id, organisationId, spaceId, retention, epoch: this.run.epoch, steps, blobs: recorded.blobs }
-  }
-
   /** Whether the run must be marked as computing before its guest gets something. */
   get needsMark(): boolean {
     const { mark } = this.spec

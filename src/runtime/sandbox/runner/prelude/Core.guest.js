@@ -91,7 +91,7 @@ let library
 /**
  * What the run's end says beside its result: the status of its answer, whether a step has failed, the answer to an error, and
  * where a value was thrown.
- * @type {{ status: number | undefined, hasFailures: boolean, reply: string | undefined, failed: FailedStep | undefined }}
+ * @type {{ __proto__: null, status: number | undefined, hasFailures: boolean, reply: string | undefined, failed: FailedStep | undefined }}
  */
 const ending = { __proto__: null, status: undefined, hasFailures: false, reply: undefined, failed: undefined }
 /** The host calls without a result, by their id: a `PendingCall` each. */
