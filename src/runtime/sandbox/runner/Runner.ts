@@ -117,9 +117,8 @@ const endByThrow = (work: Work, thrown: { readonly name: string; readonly messag
 
 /** Outputs with the step in whose code the guest stands. */
 const withStep = (outputs: Buffer, step: string): Buffer => {
-  const told = JSON.stringify({ t: "at", p: step })
-  const before = outputs.toString("latin1", 0, outputs.length - 1)
-  return Buffer.concat([Buffer.from(before, "latin1"), Buffer.from(`${before === "[" ? "" : ","}${told}]`)])
+  const before = outputs.toString().slice(0, -1)
+  return Buffer.from(`${before}${before === "[" ? "" : ","}${JSON.stringify({ t: "at", p: step })}]`)
 }
 
 // --- Work ---
