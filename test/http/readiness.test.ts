@@ -1,9 +1,12 @@
 /** A check of readiness that cannot be made is no success, and migrations that are missing are seen by the service's own login. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { type Running, start } from "../support/InProcess.js"
+import { announce } from "../support/LogExpectations.js"
 
 let svc: Running
 beforeAll(async () => {
+  // Tasks in the background meet the missing rights, too.
+  announce(/insufficient_privilege/)
   svc = await start()
 })
 afterAll(() => svc.stop())
