@@ -189,3 +189,19 @@ describe("A run that the service ends", () => {
     await endsAt(`await svc.state.get("x"); for (;;) {}`, "CPU_LIMIT")
   })
 })
+
+describe("A wait until a time that an expression gives", () => {
+  it.each([
+    ["order 5", "INVALID_TIME"],
+    ["2026-09-31", "INVALID_TIME"],
+    ["2999-01-01T00:00:00Z", "TIME_TOO_FAR"]
+  ])("fails where it cannot be waited for: %s", async (at, code_) => {
+    const waits = { name: "waits", type: "wait", config: { until: "{{input.at}}" } }
+    const id = idOf(await run(await publish([waits]), { at }))
+    const ended = await eventually(
+      () => execution(id),
+      ({ status }) => status === "failed"
+    )
+    assert.deepInclude(ended.error, { code: code_, step: "waits" })
+  })
+})
