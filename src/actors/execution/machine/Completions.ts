@@ -73,7 +73,7 @@ const maxTakenBytes = 1024 * 1024
 export class Completions {
   private readonly waiting: Array<Completion> = []
 
-  /** What is written comes before what is not: the results are fed in the order of their rows in the journal. */
+  /** Adds a call that has ended. One whose row is in the journal already is fed before those whose row is still to come. */
   add(completion: Completion): void {
     const isWritten = (one: Completion) => one._tag === "Ended" && one.isWritten
     const at = isWritten(completion) ? this.waiting.findIndex((one) => !isWritten(one)) : -1

@@ -37,6 +37,8 @@ export const makeCurrentDrafts = Effect.gen(function* () {
   ): Effect.fn.Return<Workflow, Failure> {
     if (!isOfOlderGeneration(before.script)) return before
     const { bindings, contentHash, diagram, problems, script, waits, warnings } = yield* compileAnew(caller, before)
+    // A busy machine may have had no time for it: that is no mistake of the draft.
+    if (problems.some(({ code }) => code === "TOO_COSTLY")) return before
     return yield* records
       .transact(caller.organisationId, (tx) =>
         Effect.gen(function* () {

@@ -48,60 +48,38 @@ const settle = async (task, resolve, reject) => {
     reject(cause)
   }
 }
-const raceWith = (late, run) =>
-  new NativePromise((resolve, reject) => {
-    settle(run(), resolve, reject)
-    settle(late(), resolve, reject)
-  })
-const lateError = (what, millis) =>
-  stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", what + " may take " + millis + " ms")
 /**
- * Ends the body with a transient error when it takes too long: its calls are given up, and it can make no more.
+ * Ends with a transient error what takes too long, which `giveUp` ends in the step before.
  * @param {any} step
- * @param {any} scope of the attempt alone
+ * @param {string} what takes the time, for the message
+ * @param {number | undefined} millis undefined: without end
  */
-const withinTime = (step, scope, millis, run) => {
+const withinTime = (step, what, millis, run, giveUp) => {
   if (millis === undefined) return run()
   let isOver = false
-  const late = async () => {
-    await sleepAtNumber(step, timeLimit, millis)
-    const cause = lateError("an attempt of this step", millis)
-    if (!isOver) {
-      scope.closed = cause
-      if (host.cancelCalls !== undefined) host.cancelCalls()
-    }
-    throw cause
-  }
-  return raceWith(late, async () => {
+  const inTime = async () => {
     try {
       return await run()
     } finally {
       isOver = true
     }
+  }
+  const late = async () => {
+    await sleepAtNumber(step, timeLimit, millis)
+    const cause = stepError("StepTimedOut", "STEP_TIMED_OUT", "transient", what + " may take " + millis + " ms")
+    if (!isOver) giveUp(cause)
+    throw cause
+  }
+  return new NativePromise((resolve, reject) => {
+    settle(inTime(), resolve, reject)
+    settle(late(), resolve, reject)
   })
 }
 /**
  * The same for a gate or loop, whose lists `halt` halts.
  * @param {any} token of its step
  */
-const withinLimit = (token, millis, run, halt) => {
-  if (millis === undefined) return run()
-  const step = stepOf(token)
-  let isOver = false
-  const late = async () => {
-    await sleepAtNumber(step, timeLimit, millis)
-    const cause = lateError("this step", millis)
-    if (!isOver) halt(cause)
-    throw cause
-  }
-  return raceWith(late, async () => {
-    try {
-      return await run()
-    } finally {
-      isOver = true
-    }
-  })
-}
+const withinLimit = (token, millis, run, halt) => withinTime(stepOf(token), "this step", millis, run, halt)
 
 // --- Tools ---
 

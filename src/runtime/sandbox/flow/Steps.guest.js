@@ -192,7 +192,10 @@ const attempted = async (token, settings, body, isOwn, missing) => {
       return made
     }
     try {
-      return await withinTime(step, scope, settings.timeoutMs, run)
+      return await withinTime(step, "an attempt of this step", settings.timeoutMs, run, (cause) => {
+        scope.closed = cause
+        if (host.cancelCalls !== undefined) host.cancelCalls()
+      })
     } catch (cause) {
       if (cause === null || isOutOfMemory(cause)) throw cause
       place.closed = cause
