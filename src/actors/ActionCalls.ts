@@ -2,8 +2,7 @@
 import { Data, Effect, Either } from "effect"
 import type { ActionDefinition } from "../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../domain/connector/Definition.js"
-import { actionResult } from "../domain/connector/request/ActionResult.js"
-import { nextPageArgs } from "../domain/connector/request/Pagination.js"
+import { type ActionAnswer, actionAnswer } from "../domain/connector/request/ActionAnswer.js"
 import { buildRequest } from "../domain/connector/request/UnsignedRequest.js"
 import { Patterns } from "./Patterns.js"
 import type { ExecutionId, OrganisationId } from "../domain/Ids.js"
@@ -42,12 +41,6 @@ export interface ActionCall {
   readonly onAttempt?: (attempt: Attempt) => void
 }
 
-/** What an action answered. `next`: the arguments of the next page; `null`: there is none. */
-export interface ActionAnswer {
-  readonly result: Json
-  readonly next: Json | null
-}
-
 /** Calls an action; the caller holds the answer. */
 export type CallAction = (call: ActionCall) => Effect.Effect<ActionAnswer, CallFailed | InvalidArguments, AnswerHolding>
 
@@ -76,11 +69,7 @@ export const makeActionCalls = Effect.map(
             earlierAttempts: call.earlierAttempts ?? 0,
             retries: call.retries
           },
-          (answer, now) =>
-            Either.map(actionResult(definition, action, answer, now, found, args), (result) => ({
-              result,
-              next: nextPageArgs(action, args, answer)
-            })),
+          (answer, now) => actionAnswer(definition, action, answer, now, found, args),
           call.onAttempt
         )
       )

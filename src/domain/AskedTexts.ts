@@ -158,3 +158,10 @@ export const askedTexts = (contracts: ReadonlyArray<JsonObject>): AskedText | un
 
 /** Everything is asked for as text. */
 export const everyText: AskedText = { isAsked: true, member: () => everyText, item: () => everyText }
+
+/** What is asked for in one member of an object; the others ask for nothing. */
+export const memberAsked = (name: string, asked: AskedText | undefined): AskedText => ({
+  isAsked: false,
+  member: (one) => (one === name ? asked : undefined),
+  item: () => undefined
+})

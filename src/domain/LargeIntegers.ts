@@ -10,8 +10,8 @@ export const exactIntegerBytes = 2 * 1024 * 1024
 /** Digits of the smallest integer that may be rounded. */
 const leastDigits = 16
 /** Paths that are named, and characters of each. */
-const mostPaths = 20
-const pathLength = 300
+export const mostPaths = 20
+export const pathLength = 300
 /** Names written with escapes that are read; further ones ask for nothing. */
 const mostEscapedNames = 10_000
 
@@ -20,6 +20,17 @@ const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 const [zero, nine, letterE, upperE, plus] = [48, 57, 101, 69, 43]
 
 const isDigit = (code: number | undefined): boolean => code !== undefined && code >= zero && code <= nine
+
+/** The warnings of integers that were rounded. `how`: what keeps their digits. */
+export const roundedWarnings = (rounded: RoundedIntegers | undefined, how: string) => {
+  const warning = (path: string, message: string) => ({ path, code: "INTEGER_ROUNDED", message })
+  return [
+    ...(rounded?.paths ?? []).map((path) => warning(path, `is an integer beyond 2^53 and was rounded: ${how}`)),
+    ...(rounded?.more === true
+      ? [warning("", "further integers beyond 2^53 were rounded, or the body was too large to look for them")]
+      : [])
+  ]
+}
 
 /** Whether bytes contain so many digits in a row. Looks at one byte of sixteen where there are none. */
 export const hasLongDigits = (bytes: Uint8Array): boolean => {
@@ -68,9 +79,23 @@ interface Frame {
   nameEnd: number
 }
 
+/** Whether no number of JavaScript is this integer: JSON that JavaScript wrote has its shortest digits, which are not the exact ones. */
+export const isRounded = (digits: string): boolean => {
+  const number = Number(digits)
+  return String(number) !== digits && !(Number.isFinite(number) && BigInt(number) === BigInt(digits))
+}
+
 /** Reads a JSON text, whose depth is bounded. `asked`: where integers are asked for as text. Meaningless for other text. */
 export const readLargeIntegers = (text: string, asked: AskedText | undefined): ReadIntegers =>
   new IntegerScan(text, asked).run()
+
+/** Whether a path ends with a bound of a JSON Schema, such as `maximum`, which is written rounded by those who generate schemas. */
+export const isSchemaBound = (path: string): boolean =>
+  /(?:^|\.)(?:exclusiveM(?:in|ax)imum|m(?:in|ax)(?:imum|Length|Items|Properties)|multipleOf)$/.test(path)
+
+/** The path of the first integer that parsing the text rounds, except where `left` says that this does not matter. */
+export const firstRounded = (text: string, left: (path: string) => boolean): string | undefined =>
+  new IntegerScan(text, undefined, left).run().rounded?.paths[0]
 
 class IntegerScan {
   private readonly frames: Array<Frame> = []
@@ -85,7 +110,8 @@ class IntegerScan {
 
   constructor(
     private readonly text: string,
-    private readonly root: AskedText | undefined
+    private readonly root: AskedText | undefined,
+    private readonly left: (path: string) => boolean = () => false
   ) {
     this.asked = root
   }
@@ -174,7 +200,7 @@ class IntegerScan {
     if (this.asked?.isAsked === true) {
       this.quoted.push(text.slice(this.copied, from), digits)
       this.copied = end
-    } else if (!this.more && String(Number(digits)) !== digits) {
+    } else if (!this.more && isRounded(digits) && !this.left(this.path())) {
       if (this.paths.length < mostPaths) this.paths.push(this.path())
       else this.more = true
     }

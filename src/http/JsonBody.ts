@@ -4,8 +4,16 @@
  */
 import { Either } from "effect"
 import { InvalidRequest, invalid, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../domain/Failure.js"
-import { type Json, findUnstorable, unstorableMessage } from "../domain/Json.js"
+import { type AskedText, memberAsked } from "../domain/AskedTexts.js"
+import { type Json, findUnstorable, isObject, unstorableMessage } from "../domain/Json.js"
 import { findProblem, type JsonProblem, locatedLength, tooHeavyMessage } from "../domain/JsonText.js"
+import {
+  firstRounded,
+  hasLongDigits,
+  isSchemaBound,
+  readLargeIntegers,
+  type RoundedIntegers
+} from "../domain/LargeIntegers.js"
 import type { RawRequest } from "./Wire.js"
 
 /** Why a body is refused. */
@@ -27,14 +35,40 @@ const findProtoMember = (value: Json, path = ""): string | undefined => {
 /** Whether a member of a JSON text may be called `__proto__`: the name as it is, or with characters written as escapes. */
 const mayNameProto = (text: string): boolean => text.includes("__proto__") || text.includes("\\u")
 
-/** Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`. */
-export const readRecord = (request: RawRequest, limit: number) =>
+/** Whether an integer matters: not in a bound of a schema, and not in a document that is imported. */
+const isFree = (path: string): boolean => isSchemaBound(path) || path.startsWith("import.source")
+
+/** The refusal of an integer that parsing would round. `how`: what keeps its digits. */
+export const roundedRefusal = (path: string, how: string): ValidationFailed =>
+  invalid(path, "INTEGER_ROUNDED", `is an integer beyond 2^53, which a number cannot hold: ${how}`)
+
+/**
+ * Like `readJson`, for a body that a schema decodes: also refuses a member called `__proto__`, and integers that a number
+ * cannot hold. `keepsIntegers`: those are the handler's matter.
+ */
+export const readRecord = (request: RawRequest, limit: number, keepsIntegers = false) =>
   readJson(request, limit, (text, value) => {
     const at = mayNameProto(text) ? findProtoMember(value) : undefined
-    return at === undefined
-      ? Either.right(value)
-      : Either.left(invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another"))
+    if (at !== undefined)
+      return Either.left(invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another"))
+    const rounded = keepsIntegers || !hasLongDigits(request.body) ? undefined : firstRounded(text, isFree)
+    return rounded === undefined ? Either.right(value) : Either.left(roundedRefusal(rounded, "send it as text"))
   })
+
+/**
+ * A member of a body that was read, with its integers beyond 2^53 as text where `asked` says so. `undefined`: the body has none
+ * of them.
+ */
+export const exactMember = (
+  { body }: Pick<RawRequest, "body">,
+  name: string,
+  asked: AskedText | undefined
+): { readonly value: Json; readonly rounded: RoundedIntegers | undefined } | undefined => {
+  if (!hasLongDigits(body)) return undefined
+  const read = readLargeIntegers(decoder.decode(body), memberAsked(name, asked))
+  const value: Json = JSON.parse(read.text)
+  return { value: isObject(value) ? (value[name] ?? null) : null, rounded: read.rounded }
+}
 
 const refused = (text: string, problem: JsonProblem): ValidationFailed => {
   const message = problem === "tooHeavy" ? tooHeavyMessage : unstorableMessage[problem]

@@ -4,20 +4,30 @@
  * repeated after a crash loses and repeats nothing. Contract: connector definition, `poll`.
  */
 import { Clock, Duration, Effect, Layer, Option } from "effect"
+import { everyText } from "../../domain/AskedTexts.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { spacesFor } from "../../domain/event/EventRouting.js"
+import { keepIntegers } from "../../domain/ExactIntegers.js"
 import { valueAt } from "../../domain/expression/Path.js"
 import { missingItems, pageItems } from "../../domain/connector/request/Pagination.js"
 import { renderAll } from "../../domain/expression/Template.js"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
 import type { Json } from "../../domain/Json.js"
 import { pollLimits } from "../../domain/Limits.js"
-import { isAbout, polledType, type ItemChange, pollDifference, pollPause } from "../../domain/trigger/Poll.js"
+import {
+  isAbout,
+  type ItemChange,
+  type ListedItem,
+  polledType,
+  pollDifference,
+  pollPause
+} from "../../domain/trigger/Poll.js"
 import { parseProviderTime } from "../../domain/Time.js"
 import { makeSweep } from "../LeasedWork.js"
 import { OutwardPlaces } from "../Places.js"
 import { holdAnswers, HeldBytes } from "../ports/HeldBytes.js"
-import { makeServiceCalls, UnusableAction } from "./ServiceCalls.js"
+import { makeAskedTexts } from "../AskedTexts.js"
+import { makeServiceCalls, type ServiceCallResult, UnusableAction } from "./ServiceCalls.js"
 import { type CallableConnection, ConnectionReads } from "../ports/connection/ConnectionReads.js"
 import { Connectors } from "../ports/connection/Connectors.js"
 import { Digests } from "../ports/Digests.js"
@@ -55,6 +65,7 @@ export const layer = Layer.scopedDiscard(
     const events = yield* Events
     const digests = yield* Digests
     const call = yield* makeServiceCalls
+    const askedTextsOf = yield* makeAskedTexts
 
     const findPolled = Effect.fnUntraced(function* (due: DuePoll) {
       const definition = Option.getOrUndefined(yield* connectors.find(due.organisationId, due.connector))
@@ -68,11 +79,11 @@ export const layer = Layer.scopedDiscard(
 
     /** All items of a listing, page by page; incomplete beyond the limits of pages and items. */
     const listItems = Effect.fnUntraced(function* (due: DuePoll, { connection, definition, rule }: Polled) {
-      const items: Array<Json> = []
+      const items: Array<ListedItem> = []
       let args: Json | null = renderAll(rule.args ?? {}, { connection: { config: connection.config } })
       for (let page = 0; args !== null; page++) {
         if (page >= pollLimits.pages || items.length >= pollLimits.items) return { items, isComplete: false }
-        const { action, next, result } = yield* call({
+        const { action, exact, next, result }: ServiceCallResult = yield* call({
           organisationId: due.organisationId,
           connection,
           definition,
@@ -83,7 +94,9 @@ export const layer = Layer.scopedDiscard(
         // Taken as empty, it would say that everything was removed.
         const missing = missingItems(action, result)
         if (missing !== undefined) return yield* new UnusableAction({ message: missing })
-        items.push(...pageItems(action, result))
+        const exactItems = pageItems(action, exact)
+        for (const [at, item] of pageItems(action, result).entries())
+          items.push({ item, exact: keepIntegers(item, exactItems[at] ?? item, everyText).value })
         args = next
         if (next !== null) yield* polls.renew(due)
       }
@@ -94,13 +107,15 @@ export const layer = Layer.scopedDiscard(
     const emit = Effect.fnUntraced(function* (
       due: DuePoll,
       { connection, definition, event, rule }: Polled,
-      { action, hash, key, payload }: ItemChange
+      { action, exact, hash, key, payload }: ItemChange
     ) {
       const { connectionId, organisationId, seq } = due
       const { customerId } = connection
       const listening = yield* triggers.ofConnector(organisationId, definition.slug, event.id)
       const occurredAt = rule.changedAt === undefined ? null : timeAt(payload, rule.changedAt)
-      for (const spaceId of spacesFor({ connectionId, customerId }, listening))
+      for (const spaceId of spacesFor({ connectionId, customerId }, listening)) {
+        const inSpace = listening.filter((trigger) => trigger.spaceId === spaceId)
+        const kept = keepIntegers(payload, exact, payload === exact ? undefined : yield* askedTextsOf(inSpace))
         yield* events.receive({
           organisationId,
           spaceId,
@@ -114,11 +129,13 @@ export const layer = Layer.scopedDiscard(
           entity: event.entity ?? null,
           action,
           occurredAt,
-          payload,
+          payload: kept.value,
+          rounded: kept.rounded,
           headers: { "x-svc-event": event.id, "x-svc-event-action": action },
           deduplication: { value: [connectionId, event.id, seq, key, hash, spaceId].join("|"), deliveryId: null },
           traceparent: null
         })
+      }
     })
 
     const pollOnce = Effect.fnUntraced(function* (due: DuePoll, polled: Polled) {

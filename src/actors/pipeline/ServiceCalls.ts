@@ -2,6 +2,7 @@
 import { didYouMean } from "../../domain/ClosestName.js"
 import { Data, Effect } from "effect"
 import type { ActionDefinition } from "../../domain/connector/Action.js"
+import type { ActionAnswer } from "../../domain/connector/request/ActionAnswer.js"
 import { type ConnectorDefinition, findAction } from "../../domain/connector/Definition.js"
 import type { OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
@@ -24,11 +25,8 @@ export interface ServiceCall {
   readonly idempotencyKey: string
 }
 
-export interface ServiceCallResult {
+export interface ServiceCallResult extends ActionAnswer {
   readonly action: ActionDefinition
-  readonly result: Json
-  /** The arguments of the next page; `null`: there is none. */
-  readonly next: Json | null
 }
 
 /** Calls an action; the caller holds the answer. */

@@ -156,12 +156,12 @@ export const layer = Layer.scopedDiscard(
       // The provider's app delivers without a subscription.
       if (rule === undefined) return yield* subscriptions.save(due, subscribedUntil(null, webhook, now))
       const scope = scopeOf(subject, { number, secret, externalId: null })
-      const { result } = yield* callAction(subject, rule, scope, secret, `subscribe|${number}`)
-      const at = (path: string | undefined): Json | undefined =>
-        path === undefined ? undefined : valueAt(result, path)
+      const { exact, result } = yield* callAction(subject, rule, scope, secret, `subscribe|${number}`)
+      const at = (path: string | undefined, value = exact): Json | undefined =>
+        path === undefined ? undefined : valueAt(value, path)
       const own = at(rule.secretFrom)
       yield* subscriptions.save(due, {
-        ...subscribedUntil(expiryOf(at(rule.expiresFrom)), webhook, yield* Clock.currentTimeMillis),
+        ...subscribedUntil(expiryOf(at(rule.expiresFrom, result)), webhook, yield* Clock.currentTimeMillis),
         externalId: accountText(at(rule.idFrom)),
         ...(typeof own === "string" ? { secret: yield* seal(own) } : {})
       })

@@ -4,6 +4,7 @@ import type { ActionDefinition } from "../../domain/connector/Action.js"
 import { type AccountEntity, accountEntity, maxAccountFields } from "../../domain/connector/AccountFields.js"
 import { findAction } from "../../domain/connector/Definition.js"
 import type { EntityDefinition } from "../../domain/connector/Entity.js"
+import type { ActionAnswer } from "../../domain/connector/request/ActionAnswer.js"
 import { pageItems } from "../../domain/connector/request/Pagination.js"
 import { answerSteps, StepBudget } from "../../domain/expression/StepBudget.js"
 import { type Failure, invalid, ProviderTimedOut } from "../../domain/Failure.js"
@@ -69,9 +70,9 @@ export const layer = Layer.effect(
       let next: Json | null = args
       let items = 0
       while (next !== null && results.length < maxPages && items <= maxAccountFields) {
-        const answer: { readonly result: Json; readonly next: Json | null } = yield* call(query, action, next)
-        results.push(answer.result)
-        items += pageItems(action, answer.result).length
+        const answer: Pick<ActionAnswer, "exact" | "next"> = yield* call(query, action, next)
+        results.push(answer.exact)
+        items += pageItems(action, answer.exact).length
         next = answer.next
       }
       return { results, hasMore: next !== null }

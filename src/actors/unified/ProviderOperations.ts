@@ -103,8 +103,9 @@ const make = Effect.gen(function* () {
           )
         )
       )
-      results.push(answer.result)
-      last = { action, ...answer }
+      // The model, not the action's schema, says what is a text.
+      results.push(answer.exact)
+      last = { action, result: answer.exact, next: answer.next }
     }
     return (
       last ?? (yield* unsupportedOperation(`the connector ${definition.slug} lacks ${operation} of ${plan.model.name}`))

@@ -4,7 +4,7 @@
 import { Duration, Schema } from "effect"
 import { ConnectionId, CustomerId, EventId, type ExecutionId, OrganisationId, SpaceId, TriggerId } from "../Ids.js"
 import { canonicalJson, storedDocument, StoredJson } from "../Json.js"
-import type { RoundedIntegers } from "../LargeIntegers.js"
+import { type RoundedIntegers, roundedWarnings } from "../LargeIntegers.js"
 
 /** Where an event comes from. */
 export const EventSource = Schema.Literal("webhook", "poll", "schedule", "app_event", "manual", "system")
@@ -183,20 +183,11 @@ export const signatureText = (event: Identified, { signature = null, value }: De
 }
 
 /** What of the payload is not as it was sent. */
-export const warningsOf = ({ rounded }: Pick<EventFacts, "rounded">) => {
-  const warning = (path: string, message: string) => ({ path, code: "INTEGER_ROUNDED", message })
-  return [
-    ...(rounded?.paths ?? []).map((path) =>
-      warning(
-        path,
-        "is an integer beyond 2^53 and was rounded: let the workflow's input contract say the type string there, or set bigIntegers of the webhook to text"
-      )
-    ),
-    ...(rounded?.more === true
-      ? [warning("", "further integers beyond 2^53 were rounded, or the body was too large to look for them")]
-      : [])
-  ]
-}
+export const warningsOf = ({ rounded }: Pick<EventFacts, "rounded">) =>
+  roundedWarnings(
+    rounded,
+    "let the workflow's input contract say the type string there, or set bigIntegers of the webhook to text"
+  )
 
 /** How long a repetition is recognised; `undefined` if nothing identifies the event but its own id. */
 export const deduplicationWindow = (

@@ -7,6 +7,13 @@ import { canonicalJson, type Json } from "../Json.js"
 /** What happened to an item since the poll before. */
 export type ItemAction = "created" | "updated" | "deleted"
 
+/** An item of a listing. */
+export interface ListedItem {
+  readonly item: Json
+  /** The item with integers beyond 2^53 as text, by which it is recognised; the same value if it has none. */
+  readonly exact: Json
+}
+
 /** A change that a poll found. */
 export interface ItemChange {
   readonly key: string
@@ -15,6 +22,7 @@ export interface ItemChange {
   readonly hash: string
   /** The item; of one that is gone only its key. */
   readonly payload: Json
+  readonly exact: Json
 }
 
 /** The changes of a poll, and the items to store. */
@@ -32,34 +40,47 @@ type PollRule = NonNullable<EventDefinition["poll"]>
  */
 export const pollDifference = (
   { changedAt, key: keyPath }: Pick<PollRule, "changedAt" | "key">,
-  items: ReadonlyArray<Json>,
+  items: ReadonlyArray<ListedItem>,
   seen: ReadonlyMap<string, string>,
   isComplete: boolean,
   sha256Hex: (text: string) => string
 ): PollDifference => {
-  const current = new Map<string, { readonly hash: string; readonly item: Json }>()
-  for (const item of items) {
-    const key = accountText(valueAt(item, keyPath))
-    if (key === null) continue
-    const version = changedAt === undefined ? undefined : valueAt(item, changedAt)
-    current.set(key.slice(0, maxKeyLength), { hash: sha256Hex(canonicalJson(version ?? item)), item })
+  const hashOf = (value: Json, mark = ""): string => {
+    const version = changedAt === undefined ? undefined : valueAt(value, changedAt)
+    return sha256Hex(`${mark}${canonicalJson(version ?? value)}`)
   }
-  const changed = [...current].filter(([key, { hash }]) => seen.get(key) !== hash)
+  const keyOf = (value: Json): string | undefined => accountText(valueAt(value, keyPath))?.slice(0, maxKeyLength)
+  const current = new Map<string, ListedItem & { readonly hash: string }>()
+  for (const { exact, item } of items) {
+    const key = keyOf(exact)
+    if (key !== undefined) current.set(key, { hash: hashOf(exact, item === exact ? "" : exactMark), item, exact })
+  }
+  const stored: Array<{ readonly key: string; readonly hash: string }> = []
+  const changes: Array<ItemChange> = []
+  const roundedKeys = new Set<string>()
+  /** Whether the item was stored as it is by a release that rounded its integers, which left no mark. */
+  const wasRounded = (key: string, { exact, item }: ListedItem): boolean => {
+    if (item === exact) return false
+    const rounded = seen.has(key) ? key : keyOf(item)
+    if (rounded === undefined || seen.get(rounded) !== hashOf(item)) return false
+    if (rounded !== key) roundedKeys.add(rounded)
+    return true
+  }
+  for (const [key, listed] of current) {
+    const { exact, hash, item } = listed
+    if (seen.get(key) === hash) continue
+    stored.push({ key, hash })
+    if (!wasRounded(key, listed))
+      changes.push({ key, hash, action: seen.has(key) ? "updated" : "created", payload: item, exact })
+  }
   const removed = isComplete ? [...seen.keys()].filter((key) => !current.has(key)) : []
-  return {
-    changes: [
-      ...changed.map(([key, { hash, item }]): ItemChange => ({
-        key,
-        hash,
-        action: seen.has(key) ? "updated" : "created",
-        payload: item
-      })),
-      ...removed.map((key): ItemChange => ({ key, hash: "", action: "deleted", payload: { key } }))
-    ],
-    stored: changed.map(([key, { hash }]) => ({ key, hash })),
-    removed
-  }
+  for (const key of removed)
+    if (!roundedKeys.has(key)) changes.push({ key, hash: "", action: "deleted", payload: { key }, exact: { key } })
+  return { changes, stored, removed }
 }
+
+/** Tells the hash of an item whose integers beyond 2^53 kept their digits. */
+const exactMark = "exact "
 
 /** Characters of an item's key. */
 const maxKeyLength = 500

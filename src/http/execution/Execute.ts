@@ -16,7 +16,7 @@ import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
 import type { RawReply, RawRequest } from "../Wire.js"
-import { type ExecuteBody, readExecuteBody, readFlowBody } from "./ExecuteBody.js"
+import { type ExecuteBody, exactInput, readExecuteBody, readFlowBody } from "./ExecuteBody.js"
 import { type FailureReply, flowSurface, stageOf } from "./FlowCall.js"
 import { executionSurface, type StartSurface } from "./RunReply.js"
 import { makeFlowAuth } from "./FlowAuth.js"
@@ -78,12 +78,13 @@ export const make = Effect.gen(function* () {
     yield* refuseWith(disabledRefusal(runnable))
     const runCall: RunCall = { caller, request, context, environment }
     if (surface.hasCustomAuth) yield* authenticate(runCall, runnable)
-    yield* checkInput(runnable, body)
+    const input = (yield* exactInput(request, runnable.inputContract)) ?? body.input
+    yield* checkInput(runnable, input)
     const callback = yield* checkCallback(request, body)
     const now = clock.unsafeCurrentTimeMillis()
     const start = executions.start({
       ...requestedStart(runCall, runnable),
-      input: body.input,
+      input,
       mocking: body.mocking,
       ...surface.synchronous(runnable),
       metadata: body.metadata,

@@ -4,7 +4,8 @@ import { ValidationFailed, invalid } from "../../domain/Failure.js"
 import { Fixture, type Mocking, MockMode } from "../../domain/connector/Mocking.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
-import { type BodyFailure, readJson } from "../JsonBody.js"
+import { askedTexts } from "../../domain/AskedTexts.js"
+import { type BodyFailure, exactMember, readJson, roundedRefusal } from "../JsonBody.js"
 import type { RawRequest } from "../Wire.js"
 
 /** The body of an execute request. */
@@ -63,6 +64,24 @@ const flowMembers = new Set(["input", "metadata", "callback"])
 /** Parses the body of a call by name, whose environment the header `stage` says. */
 export const readFlowBody = (request: RawRequest): Either.Either<ExecuteBody, BodyFailure> =>
   Either.flatMap(readJson(request, bodyBytes.execute), (json) => bodyOf(json, flowMembers))
+
+/**
+ * The input with integers beyond 2^53 as text where the workflow's contract says so; `undefined`: it has none. Left: the
+ * refusal of one that would be rounded.
+ */
+export const exactInput = (
+  request: RawRequest,
+  contract: JsonObject | null
+): Either.Either<JsonObject | undefined, ValidationFailed> => {
+  const read = exactMember(request, "input", askedTexts(contract === null ? [] : [contract]))
+  if (read === undefined) return Either.right(undefined)
+  const [path] = read.rounded?.paths ?? []
+  return path === undefined
+    ? Either.right(isObject(read.value) ? read.value : undefined)
+    : Either.left(
+        roundedRefusal(path, "let the workflow's input contract say the type string there, or send it as text")
+      )
+}
 
 type StartBody = ExecuteBody & { readonly environment?: string; readonly draft?: boolean }
 

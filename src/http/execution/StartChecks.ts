@@ -5,6 +5,7 @@ import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.j
 import { Egress } from "../../actors/ports/Egress.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import { type Failure, InvalidRequest, refuseUrl, ValidationFailed } from "../../domain/Failure.js"
+import type { JsonObject } from "../../domain/Json.js"
 import { isEnvironmentSlug, latestEnvironment } from "../../domain/organisation/Environment.js"
 import type { RawRequest } from "../Wire.js"
 import type { ExecuteBody } from "./ExecuteBody.js"
@@ -37,7 +38,7 @@ export const makeStartChecks = Effect.gen(function* () {
   const egress = yield* Egress
 
   /** Fails if the input breaks the workflow's input contract. */
-  const checkInput = Effect.fnUntraced(function* ({ inputContract, organisationId }: Runnable, { input }: ExecuteBody) {
+  const checkInput = Effect.fnUntraced(function* ({ inputContract, organisationId }: Runnable, input: JsonObject) {
     if (inputContract === null) return
     const details = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
       Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))

@@ -61,6 +61,8 @@ export interface RequestForm {
   readonly tenancy: "reach" | "act"
   /** `own`: `If-Match` is no number of a version, and the handler reads it. */
   readonly versions?: "own"
+  /** `kept`: the use case reads integers beyond 2^53 itself; else a body with one that is not of a document is refused. */
+  readonly integers?: "kept"
   /** `own`: what it runs may answer with any status and body. */
   readonly answers?: "own"
 }

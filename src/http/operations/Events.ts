@@ -6,6 +6,7 @@ import { EventDetail, EventSummary, MadeEvent, Reconciliation } from "../../doma
 import { operationsOf } from "../operation/Operation.js"
 import { countedByRun, listedByRun, recordOfRun } from "../ClosedScope.js"
 import { listParams } from "../../actors/management/Pages.js"
+import { exactMember } from "../JsonBody.js"
 import { strictPayload } from "../PayloadSchema.js"
 import { EventRecords, EventList } from "../../actors/management/event/EventRecords.js"
 import { EventReplays } from "../../actors/management/event/EventReplays.js"
@@ -65,11 +66,14 @@ export const eventsOperations = [
     body: strictPayload(InjectEvent),
     output: acceptedRecord(MadeEvent),
     permit: "events:create",
+    form: { integers: "kept" },
     use: (replays, { context, body }) => {
       const { headers } = context.request
+      const { sent } = context
       return replays.inject(context, body, {
         headers: eventHeaders(headers),
-        traceparent: headers["traceparent"] ?? null
+        traceparent: headers["traceparent"] ?? null,
+        exactPayload: (asked) => (sent === undefined ? undefined : exactMember(sent, "payload", asked))
       })
     }
   }),

@@ -5,7 +5,7 @@ import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { Json } from "../../domain/Json.js"
 import type { Effect } from "effect"
 import type { Failure } from "../../domain/Failure.js"
-import { pathOf, type RequestHead } from "../Wire.js"
+import { pathOf, type RawRequest, type RequestHead } from "../Wire.js"
 import type { Route } from "./Routes.js"
 
 /** The mutable state of one request; implements the context that use cases are given. */
@@ -20,6 +20,8 @@ export class Exchange implements CallContext {
   changes: AuditEntry["changes"] = []
   /** The parsed body, if the route's form is `record`. */
   body: Json | undefined
+  /** The request with its body as it was sent, if the route's form keeps integers. */
+  sent: RawRequest | undefined
   /** The status of the reply, for an endpoint with several; `undefined`: the first. */
   status: number | undefined
 

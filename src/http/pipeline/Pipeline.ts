@@ -110,9 +110,11 @@ export const make = Effect.gen(function* () {
   /** Parses the body if the route's form is `record`; the failure if it is not valid. */
   const parseBody = (exchange: Exchange, buffered: RawRequest | undefined): Failure | undefined => {
     if (exchange.route.form.body !== "record" || buffered === undefined || !hasBody(buffered.method)) return undefined
-    const body = readRecord(buffered, bodyBytes.management)
+    const keepsIntegers = exchange.route.form.integers === "kept"
+    const body = readRecord(buffered, bodyBytes.management, keepsIntegers)
     if (Either.isLeft(body)) return body.left
     exchange.body = body.right
+    if (keepsIntegers) exchange.sent = buffered
     return undefined
   }
 

@@ -15,7 +15,7 @@ import {
 } from "../../actors/ports/connection/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
 import { valueAt } from "../../domain/expression/Path.js"
-import { answerJson, answerText } from "../../domain/connector/request/ProviderAnswer.js"
+import { answerJson, answerText, exactAnswerJson } from "../../domain/connector/request/ProviderAnswer.js"
 import { isList, isObject, type JsonObject } from "../../domain/Json.js"
 import { makeScrubber } from "../../domain/access/Redaction.js"
 import { ShareOwners } from "../../actors/ports/organisation/ShareOwners.js"
@@ -171,7 +171,8 @@ const issuedIn = (answer: JsonObject): ReadonlyArray<string> =>
 /** The body as an object. It is read as JSON or as a form, also where its content type is wrong; an empty object if it is neither. */
 const answerOf = (response: EgressResponse): JsonObject => {
   const json = answerJson(response)
-  if (isObject(json)) return json
+  // Ids of accounts are kept, digit by digit.
+  if (isObject(json)) return (exactAnswerJson(response) ?? json) as JsonObject
   const text = json === undefined ? answerText(response) : ""
   return formStart.test(text) ? Object.fromEntries(new URLSearchParams(text)) : {}
 }

@@ -1,7 +1,7 @@
 /** Tests a credential with the action that the connector defines as its test, and signs requests. */
 import { Clock, Duration, Effect, Either, Redacted } from "effect"
 import { type Credential, credentialValues } from "../../../domain/connection/Credential.js"
-import { actionResult } from "../../../domain/connector/request/ActionResult.js"
+import { actionAnswer } from "../../../domain/connector/request/ActionAnswer.js"
 import type { AuthMethod } from "../../../domain/connector/AuthMethod.js"
 import { buildRequest, type UnsignedRequest } from "../../../domain/connector/request/UnsignedRequest.js"
 import { findAction, type ConnectorDefinition } from "../../../domain/connector/Definition.js"
@@ -124,10 +124,10 @@ const make = Effect.gen(function* () {
         })
         const compiled = yield* patterns.ofCondition(organisation, action.response.errorWhen)
         const answer = yield* send(owner, method, values, config, request)
-        const result = actionResult(definition, action, answer, yield* Clock.currentTimeMillis, compiled)
-        return Either.match(result, {
+        const read = actionAnswer(definition, action, answer, yield* Clock.currentTimeMillis, compiled)
+        return Either.match(read, {
           onLeft: failedResult(scrub),
-          onRight: (found) => passedResult(test)(redactSecrets(found))
+          onRight: ({ exact }) => passedResult(test)(redactSecrets(exact))
         })
       },
       Effect.catchAll((error) =>

@@ -74,6 +74,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
             : Effect.fail(toCallFailure(at)(error))
         )
       )
+      if (answer.rounded !== undefined) notes.rounded = answer.rounded
       const value = options.isPaged
         ? { items: [...pageItems(action, answer.result)], next: answer.next }
         : answer.result

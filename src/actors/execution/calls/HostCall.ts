@@ -4,6 +4,7 @@
  */
 import { Data, type Effect, Redacted } from "effect"
 import { isObject, type Json } from "../../../domain/Json.js"
+import type { RoundedIntegers } from "../../../domain/LargeIntegers.js"
 import type { CallFailure, PostponementReason, JournalEntry } from "../../../domain/run/RunJournal.js"
 import type { Attempt } from "../../ports/connection/ConnectedCalls.js"
 import type { AnswerHolding, Holding } from "../../ports/HeldBytes.js"
@@ -42,6 +43,8 @@ export interface CallNotes {
   called?: { readonly connector: string; readonly action: string }
   /** Short secrets that the result may contain: the run's records hide them. */
   hidden?: ReadonlyArray<string>
+  /** Integers of the result that are not those that the provider sent. */
+  rounded?: RoundedIntegers
   /** Answered by a mock. */
   isMocked: boolean
   /** What the trace shows instead of large arguments, and the members of the result that it shows. */

@@ -4,6 +4,7 @@
  */
 import type { BlobId } from "../../../domain/Ids.js"
 import { isList, isObject, type Json, JsonText } from "../../../domain/Json.js"
+import { type RoundedIntegers, roundedWarnings } from "../../../domain/LargeIntegers.js"
 import { traceValueBytes } from "../../../domain/Limits.js"
 import { type Scrubber } from "../../../domain/access/Redaction.js"
 import { isSecretHeader, isSecretMember, redacted, redactHeaders } from "../../../domain/access/SecretNames.js"
@@ -51,6 +52,7 @@ export interface TracedCall {
     /** Shown instead of the arguments, and the members of the result that are shown. */
     readonly shown?: { readonly args: ReadonlyArray<Json>; readonly result: ReadonlyArray<string> }
     readonly reuses?: number
+    readonly rounded?: RoundedIntegers
   }
 }
 
@@ -224,12 +226,14 @@ const statusOf = ({ name, result }: TracedCall): StepRow["status"] => {
   return result.ok ? "completed" : "failed"
 }
 
+const sayString = "let outputSchema of the connector's action say the type string there"
+
 /** The row of a call's step. Blobs that it needs are added to `recorded`. */
 export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, recorded: Recorded): StepRow => {
   const { result } = call
   const { action, connector } = actionOf(call)
   const own = call.inStep?.own
-  const { actionVersion, idempotencyKey, isMocked, reuses } = call.notes
+  const { actionVersion, idempotencyKey, isMocked, reuses, rounded } = call.notes
   const isReused = reuses !== undefined
   const head = {
     name: own === undefined ? stepName(call) : lastName(call.inStep?.path ?? ""),
@@ -243,6 +247,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
     ...keyMember(idempotencyKey, scrub),
     ...(isMocked ? { mocked: true } : {}),
     ...(isReused ? { reused: true } : {}),
+    ...(rounded === undefined ? {} : { warnings: roundedWarnings(rounded, sayString) }),
     attempts: (isReused ? [] : call.attempts).map((attempt) => ({
       startedAt: iso(attempt.startedAt),
       finishedAt: iso(attempt.finishedAt),

@@ -20,7 +20,7 @@ import type { Trigger } from "../../../domain/trigger/Trigger.js"
 import { Patterns } from "../../Patterns.js"
 import { Digests } from "../../ports/Digests.js"
 import type { Arrival, Reception } from "../../ports/event/Events.js"
-import { makeAskedTexts } from "../AskedTexts.js"
+import { makeAskedTexts } from "../../AskedTexts.js"
 import { refusalOf, type WebhookDelivery, type WebhookOutcome } from "./WebhookDelivery.js"
 
 /** A webhook of a connector in an organisation. */
@@ -80,7 +80,7 @@ export const makeConnectorReceiver = Effect.gen(function* () {
       return yield* reject(verified.left)
     const read = yield* parse(
       hasLongDigits(body)
-        ? yield* askedTextsOf(body, yield* receiver.listening, (contract) => contractOfDelivery(webhook, contract))
+        ? yield* askedTextsOf(yield* receiver.listening, (contract) => contractOfDelivery(webhook, contract))
         : undefined
     )
     const { payload, rounded } = read

@@ -1,11 +1,14 @@
 /** Use cases that make events: inject one, replay one. Contract: events; replay. */
+import type { AskedText } from "../../../domain/AskedTexts.js"
 import { nounOf } from "../../../domain/access/CallerKind.js"
 import { Effect, Option, Schedule } from "effect"
 import type { InjectEvent, ReplayEvent } from "../../../domain/event/EventBodies.js"
 import { NotFound, invalid } from "../../../domain/Failure.js"
 import type { CustomerId } from "../../../domain/Ids.js"
-import { canonicalJson } from "../../../domain/Json.js"
-import { narrowTriggers } from "../../EventTriggers.js"
+import { canonicalJson, type Json } from "../../../domain/Json.js"
+import { type RoundedIntegers, roundedWithin } from "../../../domain/LargeIntegers.js"
+import { makeAskedTexts } from "../../AskedTexts.js"
+import { narrowTriggers, triggersOf } from "../../EventTriggers.js"
 import { CustomerReads } from "../../ports/organisation/CustomerReads.js"
 import { EventReads } from "../../ports/event/EventReads.js"
 import { Events } from "../../ports/event/Events.js"
@@ -20,6 +23,16 @@ import { isExecutionId } from "../run/ExecutionRecords.js"
 /** How often and how long the answer to a replay waits for the runs of its event: about a second. */
 const untilStarted = Schedule.intersect(Schedule.exponential("20 millis"), Schedule.recurs(6))
 
+/** What an injected event takes from its request. */
+interface SentEvent {
+  readonly headers: { readonly [name: string]: string }
+  readonly traceparent: string | null
+  /** The payload with integers beyond 2^53 as text where `asked` says so; `undefined`: it has none. */
+  readonly exactPayload: (
+    asked: AskedText | undefined
+  ) => { readonly value: Json; readonly rounded: RoundedIntegers | undefined } | undefined
+}
+
 const invalidMember = (path: string, message: string) => invalid(path, "INVALID_VALUE", message)
 
 const make = Effect.gen(function* () {
@@ -30,6 +43,7 @@ const make = Effect.gen(function* () {
   const customers = yield* CustomerReads
   const replays = yield* Replays
   const triggers = yield* TriggerReads
+  const askedTextsOf = yield* makeAskedTexts
 
   const customerOf = Effect.fnUntraced(function* (caller: Principal, id: string | undefined) {
     if (id === undefined) {
@@ -40,6 +54,21 @@ const make = Effect.gen(function* () {
     const found = yield* customers.find(caller.organisationId, { id: id as CustomerId }) // only compared with stored ids
     if (Option.isNone(found) || !reaches(caller, found.value.id)) return yield* new NotFound({ what: "customer" })
     return found.value.id
+  })
+
+  /** The payload with integers beyond 2^53 as text where a workflow's contract says so. */
+  const payloadOf = Effect.fnUntraced(function* (
+    { organisationId, spaceId }: Principal,
+    customerId: CustomerId | null,
+    { payload = {}, type }: InjectEvent,
+    exactPayload: SentEvent["exactPayload"]
+  ) {
+    if (exactPayload(undefined) === undefined) return { payload }
+    const addressed = { organisationId, triggerId: null, connector: null, connectionId: null, customerId, type }
+    const all = yield* triggersOf(triggers, { ...addressed, record: {} })
+    const asked = yield* askedTextsOf(all.filter((trigger) => trigger.spaceId === spaceId))
+    const { rounded, value } = exactPayload(asked) ?? { value: payload, rounded: undefined }
+    return { payload: value, rounded: roundedWithin(rounded, "payload") }
   })
 
   /** What a narrowed key's event is limited to. The scope's text is the same for all keys of the same scope. */
@@ -95,10 +124,7 @@ const make = Effect.gen(function* () {
     inject: Effect.fnUntraced(function* (
       context: CallContext,
       input: InjectEvent,
-      {
-        headers,
-        traceparent
-      }: { readonly headers: { readonly [name: string]: string }; readonly traceparent: string | null }
+      { exactPayload, headers, traceparent }: SentEvent
     ) {
       const { caller } = context
       const customerId = yield* customerOf(caller, input.customerId)
@@ -117,7 +143,7 @@ const make = Effect.gen(function* () {
         entity: null,
         action: "other",
         occurredAt,
-        payload: input.payload ?? {},
+        ...(yield* payloadOf(caller, customerId, input, exactPayload)),
         headers,
         deduplication: { value: input.deduplicationKey ?? null, deliveryId: null },
         traceparent,

@@ -13,6 +13,7 @@ import { bodyChallenge, slackChallenge } from "../../../domain/event/WebhookPayl
 import { type Failure, InvalidState, NotFound, Unauthorized, refuseWith } from "../../../domain/Failure.js"
 import type { TriggerId } from "../../../domain/Ids.js"
 import type { Json } from "../../../domain/Json.js"
+import { hasLongDigits } from "../../../domain/LargeIntegers.js"
 import { webhookResultTimeout } from "../../../domain/Limits.js"
 import { customerRefusal } from "../../../domain/organisation/Customer.js"
 import { parseCustomer } from "../../../domain/Tenancy.js"
@@ -25,7 +26,7 @@ import { Events } from "../../ports/event/Events.js"
 import { TriggerReads } from "../../ports/event/Triggers.js"
 import { CustomerReads, type KnownCustomer } from "../../ports/organisation/CustomerReads.js"
 import { OrganisationReads } from "../../ports/organisation/OrganisationReads.js"
-import { makeAskedTexts } from "../AskedTexts.js"
+import { makeAskedTexts } from "../../AskedTexts.js"
 import { makeRecordedEnd } from "./RecordedEnd.js"
 import {
   endOf,
@@ -121,7 +122,7 @@ export const makeTriggerWebhooks = Effect.gen(function* () {
       return yield* refused
     }
     const verified = yield* verify(trigger, delivery)
-    const read = yield* delivery.parse(yield* askedTextsOf(delivery.body, [trigger]))
+    const read = yield* delivery.parse(hasLongDigits(delivery.body) ? yield* askedTextsOf([trigger]) : undefined)
     const { payload, rounded } = read
     const challenge = bodyChallenge(slackChallenge, payload, noPatterns)
     if (challenge !== undefined) return { _tag: "Challenged", challenge }

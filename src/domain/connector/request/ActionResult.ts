@@ -97,7 +97,8 @@ const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json,
     : Either.left(`the provider's answer cannot be stored: ${problem.path} ${unstorableMessage[problem.reason]}`)
 }
 
-const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json, args: Json): Json => {
+/** What the action's `map` makes of a body. */
+export const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json, args: Json): Json => {
   const { map } = action.response
   if (map === undefined) return body
   if (typeof map === "string") return valueAt(body, map) ?? null
@@ -105,6 +106,10 @@ const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json,
   const scope: JsonObject = { body, status: answer.status, headers, args }
   return renderAll(map, scope)
 }
+
+/** Whether the body of a success is read as JSON. */
+export const isReadAsJson = ({ response }: ActionDefinition, answer: ProviderAnswer): boolean =>
+  response.type === "json" || (response.type === "auto" && isJsonType(mediaType(answer)))
 
 const isJsonType = (type: string) => /^(?:application|text)\/(?:[\w.+-]*\+)?json$/.test(type)
 

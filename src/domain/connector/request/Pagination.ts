@@ -11,11 +11,19 @@ import { parseUrl } from "../../Url.js"
 /** The argument for a link that is followed as it is. */
 export const linkArgument = "$next"
 
-/** The arguments of the next page; null after the last page, or if the action has no pages. */
-export const nextPageArgs = (action: ActionDefinition, args: Json, answer: ProviderAnswer): Json | null => {
+/**
+ * The arguments of the next page; null after the last page, or if the action has no pages. `exact`: the body with integers
+ * beyond 2^53 as text, if it has some, so that a cursor is sent back digit by digit.
+ */
+export const nextPageArgs = (
+  action: ActionDefinition,
+  args: Json,
+  answer: ProviderAnswer,
+  exact?: Json
+): Json | null => {
   const { pagination } = action
   if (pagination === undefined) return null
-  const body = answerJson(answer)
+  const body = exact ?? answerJson(answer)
   const current = isObject(args) ? args : {}
   const more = pagination.hasMore === undefined ? undefined : valueAt(body, pagination.hasMore)
   if (more === false || more === "false" || more === 0) return null

@@ -1,6 +1,8 @@
 /** A provider's answer or failure, and readers of its headers and body. Pure. */
 import { findUnstorable, type Json, type Unstorable } from "../../Json.js"
 import { findProblem, locatedLength } from "../../JsonText.js"
+import { everyText } from "../../AskedTexts.js"
+import { hasLongDigits, readLargeIntegers } from "../../LargeIntegers.js"
 
 /** Headers in the order in which they were received. */
 export type ProviderHeaders = ReadonlyArray<readonly [name: string, value: string]>
@@ -54,6 +56,19 @@ export const readAnswerJson = (
   } catch {
     return undefined
   }
+}
+
+/**
+ * The body as JSON with every integer beyond 2^53 as text; `undefined` if it has none, or is not JSON. Call it only for a
+ * body that was read as JSON without a problem.
+ */
+export const exactAnswerJson = (answer: ProviderAnswer): Json | undefined => {
+  const { body } = answer
+  // In UTF-16 there is a zero beside the first character.
+  if (!hasLongDigits(body) && !body.subarray(0, 4).includes(0)) return undefined
+  const text = answerText(answer).trim()
+  const { text: exact } = readLargeIntegers(text, everyText)
+  return exact === text ? undefined : (JSON.parse(exact) as Json) // of the text that was parsed before
 }
 
 /** Where the problem is, if the text is short enough to walk through its value. */

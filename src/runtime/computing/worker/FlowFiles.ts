@@ -7,6 +7,7 @@ import type { ComputationTable, Validated } from "../../../actors/ports/Computat
 import type { Detail } from "../../../domain/Failure.js"
 import { type FlowFile, flowOfFile } from "../../../domain/flow/FlowFile.js"
 import { presentGeneration } from "../../../domain/flow/Generation.js"
+import { firstRounded, isSchemaBound } from "../../../domain/LargeIntegers.js"
 import { findUnstorable, isObject, type Json, type JsonObject, unstorableMessage } from "../../../domain/Json.js"
 import { detailsOf } from "../../../domain/Issues.js"
 import { findJsonMistake } from "./JsonMistake.js"
@@ -40,7 +41,12 @@ const readJson: Read = (source) => {
   if (findProblem(text) === "tooHeavy") return mistake("TOO_COSTLY", tooHeavyMessage)
   try {
     const value: Json = JSON.parse(text)
-    return Either.right(value)
+    const rounded = firstRounded(text, isSchemaBound)
+    return rounded === undefined
+      ? Either.right(value)
+      : mistake("INTEGER_ROUNDED", "is an integer beyond 2^53, which a number cannot hold: write it as text", {
+          path: rounded
+        })
   } catch {
     const { column = 1, line = 1, message = "" } = findJsonMistake(text) ?? {}
     return mistake("SYNTAX_ERROR", `line ${line}, column ${column}: ${message}`, { line, column })

@@ -63,6 +63,15 @@ export const StepDetail = ({
             <p>These targets of the mapping had no value: {step.missing.join(", ")}</p>
           </div>
         )}
+        {step.warnings !== undefined && (
+          <ul className="notice warn">
+            {step.warnings.map(({ message, path }) => (
+              <li key={path}>
+                {path !== "" && <code>{path}</code>} {message}
+              </li>
+            ))}
+          </ul>
+        )}
         {spansOf(step, now).length > 1 && (
           <section aria-label="Attempts and waiting">
             <h3>Attempts and waiting</h3>

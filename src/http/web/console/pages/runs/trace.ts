@@ -27,6 +27,7 @@ export interface TraceStep {
   readonly idempotencyKey?: string
   /** Targets of the mapping that had no value. */
   readonly missing?: ReadonlyArray<string>
+  readonly warnings?: ReadonlyArray<{ readonly path: string; readonly message: string }>
 }
 
 /** Steps as the API shows them. Calls outside of steps have no path: there the name stands for it. */

@@ -15,7 +15,7 @@ export type DraftStatus =
   /** The save follows when the typing pauses. */
   | { readonly kind: "changed" }
   | { readonly kind: "saving" }
-  /** The text is no JSON, which only the browser keeps. */
+  /** The text is no JSON that can be saved: only the browser keeps it. */
   | { readonly kind: "unreadable"; readonly message: string }
   /** The service refuses it as it is; it is tried again when it changes. */
   | { readonly kind: "refused"; readonly error: ApiError }

@@ -148,7 +148,7 @@ const SaveStatus = ({ draft: { autosave, isKept, status, workflow } }: { readonl
       )}
       {status.kind === "changed" && <span className="soft">Changed, not saved yet</span>}
       {status.kind === "saving" && <span className="soft">Saving …</span>}
-      {status.kind === "unreadable" && <span>Not saved: this is no JSON yet. The browser keeps the text.</span>}
+      {status.kind === "unreadable" && <span>Not saved. {status.message} The browser keeps the text.</span>}
       {status.kind === "refused" && <span>Not saved: the service refuses this text. The browser keeps it.</span>}
       {status.kind === "conflict" && <span>Not saved: somebody else has changed the draft.</span>}
       {status.kind === "retrying" && (

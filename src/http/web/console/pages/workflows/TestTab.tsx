@@ -104,7 +104,7 @@ const RunTest = ({ workflow }: { readonly workflow: Workflow }) => {
           <Button type="submit" kind="main" needs="workflows:execute" isRunning={start.isRunning} disabled={!parsed.ok}>
             Run
           </Button>
-          {!parsed.ok && <span className="soft">The input is no JSON yet.</span>}
+          {!parsed.ok && <span className="soft">{parsed.message}</span>}
         </div>
       </form>
       <Problem error={start.error} />

@@ -1,5 +1,6 @@
 /** The text of a draft as the editor shows it. */
 import type { ApiSchemas } from "../../api/Client.js"
+import { parseJson } from "../../ui/parseJson.js"
 
 type Workflow = ApiSchemas["Workflow"]
 
@@ -32,12 +33,9 @@ export const isTextOf = (text: string, workflow: Workflow): boolean => {
   return draftText(workflow) === ("code" in body ? body.code : orderedSpec(body.spec))
 }
 
-/** What saves the text; or why it is no JSON. */
+/** What saves the text; or why it cannot be saved. */
 export const bodyOfText = (form: Workflow["form"], text: string) => {
   if (form === "code") return { code: text }
-  try {
-    return { spec: JSON.parse(text) as unknown }
-  } catch (cause) {
-    return cause instanceof Error ? cause : new Error(String(cause))
-  }
+  const parsed = parseJson(text)
+  return parsed.ok ? { spec: parsed.value } : new Error(parsed.message)
 }

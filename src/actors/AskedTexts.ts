@@ -1,11 +1,10 @@
-/** Finds where the workflows of triggers ask for large integers as text. Only bodies that may have some are looked at. */
+/** Finds where the workflows of triggers ask for integers beyond 2^53 as text. Call it only for values that may have some. */
 import { Effect, Option } from "effect"
-import { type AskedText, askedTexts, everyText, mostContracts } from "../../domain/AskedTexts.js"
-import type { Unavailable } from "../../domain/Failure.js"
-import type { JsonObject } from "../../domain/Json.js"
-import { hasLongDigits } from "../../domain/LargeIntegers.js"
-import type { Trigger, TriggerRoute } from "../../domain/trigger/Trigger.js"
-import { Runnables } from "../ports/run/Runnables.js"
+import { type AskedText, askedTexts, everyText, mostContracts } from "../domain/AskedTexts.js"
+import type { Unavailable } from "../domain/Failure.js"
+import type { JsonObject } from "../domain/Json.js"
+import type { Trigger, TriggerRoute } from "../domain/trigger/Trigger.js"
+import { Runnables } from "./ports/run/Runnables.js"
 
 const lookUpsAtOnce = 4
 
@@ -20,7 +19,7 @@ const routesOf = (triggers: ReadonlyArray<Trigger>): ReadonlyArray<TriggerRoute>
   return [...found.values()]
 }
 
-/** Makes the function that says where a body's large integers are asked for as text; `undefined`: nowhere. */
+/** Makes the function that says where triggers ask for integers beyond 2^53 as text; `undefined`: nowhere. */
 export const makeAskedTexts = Effect.map(Runnables, (runnables) => {
   const contractOf = ({ customerId, organisationId }: Trigger, { environment, workflowId }: TriggerRoute) =>
     runnables.inEnvironment(organisationId, workflowId, environment, customerId).pipe(
@@ -30,13 +29,12 @@ export const makeAskedTexts = Effect.map(Runnables, (runnables) => {
     )
 
   return Effect.fnUntraced(function* (
-    body: Uint8Array,
     triggers: ReadonlyArray<Trigger>,
     /** Leads from the body to the payload of an event, as a schema. */
     wrap: (contract: JsonObject) => JsonObject = (contract) => contract
   ): Effect.fn.Return<AskedText | undefined, Unavailable> {
     const [first] = triggers
-    if (first === undefined || !hasLongDigits(body)) return undefined
+    if (first === undefined) return undefined
     if (triggers.some(({ webhook }) => webhook?.bigIntegers === "text")) return everyText
     const contracts = yield* Effect.forEach(routesOf(triggers), (route) => contractOf(first, route), {
       concurrency: lookUpsAtOnce

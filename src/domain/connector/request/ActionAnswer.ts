@@ -1,0 +1,42 @@
+/**
+ * Reads the answer of an action: its result, the place of the next page, and the digits of integers that no number of
+ * JavaScript holds. Pure.
+ */
+import { Either } from "effect"
+import { askedTexts } from "../../AskedTexts.js"
+import { keepIntegers, type KeptIntegers } from "../../ExactIntegers.js"
+import type { Json } from "../../Json.js"
+import type { ActionDefinition } from "../Action.js"
+import { actionResult, isReadAsJson, mapResult } from "./ActionResult.js"
+import { nextPageArgs } from "./Pagination.js"
+import { exactAnswerJson, type ProviderAnswer, type ProviderFailure } from "./ProviderAnswer.js"
+
+/** What an action answered. */
+export interface ActionAnswer {
+  /** Integers beyond 2^53 are texts where the action's schema says so, else rounded. */
+  readonly result: Json
+  /** The same with each of them as text: by it values are recognised again. */
+  readonly exact: Json
+  /** Those of the result that are rounded. */
+  readonly rounded: KeptIntegers["rounded"]
+  /** The arguments of the next page; `null`: there is none. */
+  readonly next: Json | null
+}
+
+/** Reads the answer to a call with these arguments. The other parameters are those of `actionResult`. */
+export const actionAnswer = (
+  definition: Parameters<typeof actionResult>[0],
+  action: ActionDefinition,
+  answer: ProviderAnswer,
+  now: number,
+  patterns: Parameters<typeof actionResult>[4],
+  args: Json = {}
+): Either.Either<ActionAnswer, ProviderFailure> =>
+  Either.map(actionResult(definition, action, answer, now, patterns, args), (plain) => {
+    const body = isReadAsJson(action, answer) ? exactAnswerJson(answer) : undefined
+    const next = nextPageArgs(action, args, answer, body)
+    if (body === undefined) return { result: plain, exact: plain, rounded: undefined, next }
+    const exact = mapResult(action, answer, body, args)
+    const kept = keepIntegers(plain, exact, askedTexts([action.outputSchema]))
+    return { result: kept.value, exact, rounded: kept.rounded, next }
+  })
