@@ -1,6 +1,17 @@
-/** A webhook's integers beyond 2^53 arrive as they were sent, or the event says which were rounded. */
+/** Integers beyond 2^53 arrive as they were sent, or the event or step says which were rounded; a request with one is refused. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import {
+  connect,
+  execution,
+  publishConnector,
+  requestsTo,
+  run,
+  scripts,
+  startSharedCalls,
+  stopCalls,
+  svc,
+  workflow
+} from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
 
 /** The id of Shopify's example order. */
@@ -117,5 +128,103 @@ describe("an integer beyond 2^53 in a webhook", () => {
     const statuses = []
     for (const answer of answers) statuses.push((await answer).body.status)
     assert.deepStrictEqual(statuses.toSorted(), ["accepted", "accepted", "duplicate"])
+  })
+})
+
+describe("an integer beyond 2^53 in a request", () => {
+  const send = (method: string, path: string, text: string) =>
+    svc.ask(method, `/api/v1${path}`, {
+      key: svc.first.key,
+      raw: text,
+      headers: { "content-type": "application/json" }
+    })
+
+  it("starts a run as text where the contract says string, and else is refused with its path", async () => {
+    const exact = await send("POST", `/workflows/${strict}/execute`, `{"input":{"id":${id}}}`)
+    assert.deepStrictEqual([exact.status, exact.body], [200, { id }])
+    for (const [workflowId, body, path] of [
+      [echo, `{"input":{"lines":[{"id":${id}}]}}`, "input.lines[0].id"],
+      [strict, `{"input":{"id":${id},"n":${id}}}`, "input.n"],
+      [strict, `{"input":{"id":"1"},"metadata":{"n":${id}}}`, "metadata.n"]
+    ] as const) {
+      const refused = await send("POST", `/workflows/${workflowId}/execute`, body)
+      assert.strictEqual(refused.status, 422, refused.text)
+      assert.deepInclude(refused.body.details[0], { path, code: "INTEGER_ROUNDED" })
+      assert.match(refused.body.message, /2\^53.*text/)
+    }
+  })
+
+  it("is refused in literals of a flow, in filters and in files, and not in bounds of a schema", async () => {
+    const spec = `{"steps":[{"name":"s","type":"action","mapping":{"id":${id}}}]}`
+    const flow = await send("POST", "/workflows", `{"name":"literal","form":"steps","spec":${spec}}`)
+    assert.deepInclude(flow.body.details[0], { path: "spec.steps[0].mapping.id", code: "INTEGER_ROUNDED" })
+    const trigger = `{"type":"event","name":"t","event":{"type":"a.b"},"routes":[{"workflowId":"${echo}","filter":{"path":"id","op":"eq","value":${id}}}]}`
+    const filtered = await send("POST", "/triggers", trigger)
+    assert.deepInclude(filtered.body.details[0], { path: "routes[0].filter.value", code: "INTEGER_ROUNDED" })
+    const source = `{"name":"file","steps":[{"name":"s","type":"action","mapping":{"id":${id}}}]}`
+    const file = await ask("POST", "/workflows", { name: "file", import: { format: "flow.json", source } })
+    assert.strictEqual(file.status, 422, file.text)
+    assert.deepInclude(file.body.details[0], { code: "INTEGER_ROUNDED", path: "import.source.steps[0].mapping.id" })
+    const bound = `{"inputContract":{"type":"object","properties":{"n":{"type":"integer","maximum":9223372036854775807}}}}`
+    const bounded = await send(
+      "POST",
+      "/workflows",
+      `{"name":"bounded","form":"code","code":"export default async () => 1",${bound.slice(1)}`
+    )
+    assert.strictEqual(bounded.status, 201, bounded.text)
+  })
+
+  it("is text in an injected event where the contract says string, and else warned of", async () => {
+    for (const [workflowId, payload, warned] of [
+      [strict, id, []],
+      [echo, rounded, ["id"]]
+    ] as const) {
+      const type = `large.${workflowId.replace("_", "-")}`
+      const made = await ask("POST", "/triggers", {
+        type: "event",
+        name: type,
+        routes: [{ workflowId }],
+        event: { type }
+      })
+      assert.strictEqual(made.status, 201, made.text)
+      const sent = await send("POST", "/events", `{"type":"${type}","payload":{"id":${id}}}`)
+      assert.strictEqual(sent.status, 202, sent.text)
+      const event = await settled(sent.body.data.eventId)
+      assert.deepStrictEqual(event.payload, { id: payload })
+      assert.deepStrictEqual(
+        event.warnings.map(({ path }: { path: string }) => path),
+        warned
+      )
+    }
+  })
+})
+
+describe("an integer beyond 2^53 in the answer of an action", () => {
+  it("is text where the action's schema says string, goes back as it came, and else its step warns of it", async () => {
+    const schema = { type: "object", properties: { id: { type: "string" } } }
+    await publishConnector("exact", "1.0.0", {
+      actions: [
+        { name: "get", version: 1, request: { method: "GET", path: "/exact/get" }, outputSchema: schema },
+        { name: "put", version: 1, request: { method: "PUT", path: "/exact/{{args.id}}", body: { id: "{{args.id}}" } } }
+      ]
+    })
+    await connect("exact", "key")
+    scripts.set("/exact/get", () => ({ body: `{"id":${id},"n":${id}}` }))
+    const flow = await workflow(
+      "const one = await svc.connector.exact.get({}); await svc.connector.exact.put({ id: one.id }); return one"
+    )
+    const answer = await run(flow)
+    assert.deepStrictEqual(answer.body, { id, n: rounded })
+    assert.deepStrictEqual(
+      requestsTo(`/exact/${id}`).map(({ body }) => body),
+      [`{"id":"${id}"}`]
+    )
+    const { steps } = await execution(answer.headers["x-svc-execution-id"])
+    assert.deepStrictEqual(
+      steps.map(({ warnings }: { warnings?: ReadonlyArray<{ path: string; code: string }> }) =>
+        warnings?.map(({ code, path }) => [path, code])
+      ),
+      [[["n", "INTEGER_ROUNDED"]], undefined]
+    )
   })
 })

@@ -14,6 +14,8 @@ let items: ReadonlyArray<Item> = []
 let isBroken = false
 /** Whether the listing is answered with 200 and something else. */
 let isOther = false
+/** The text of the listing instead of the items. */
+let rawListing: string | undefined
 /** Whether an empty listing is answered without a body. */
 let isBodyless = false
 let flow: string
@@ -26,6 +28,7 @@ beforeAll(async () => {
   scripts.set("/crm/list", ({ url }) => {
     const at = Number(new URL(url, "http://crm").searchParams.get("after") ?? "0")
     if (at > 0 && isBroken) return { status: 500, body: { error: "broken" } }
+    if (rawListing !== undefined) return { body: rawListing }
     if (isOther) return { body: { results: { message: "back soon" } } }
     if (isBodyless && items.length === 0) return { status: 204, body: "" }
     const next = at + 2 < items.length ? String(at + 2) : null
@@ -45,7 +48,8 @@ beforeAll(async () => {
       { id: "contact", delivery: "poll", poll },
       { id: "contact.created", delivery: "poll", poll },
       { id: "contact.removed", delivery: "poll", poll },
-      { id: "note", delivery: "poll", poll }
+      { id: "note", delivery: "poll", poll },
+      { id: "ticket", delivery: "poll", poll }
     ]
   })
   connection = (await connect("crm", "k")).id
@@ -260,5 +264,46 @@ describe("a polled event", () => {
       }
     })
     assert.deepStrictEqual([answer.status, answer.body.details[0].path], [422, "appEvent.args"])
+  })
+
+  it("is one for each of two ids that are the same number, with the id as the contract wants it", async () => {
+    const made = await svc.ask("POST", "/api/v1/workflows", {
+      key: svc.first.key,
+      body: {
+        name: "tickets",
+        form: "code",
+        code: "export default async (ctx) => ctx.input",
+        inputContract: { type: "object", properties: { id: { type: "string" } } }
+      }
+    })
+    assert.strictEqual(made.status, 201, made.text)
+    const published = await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, {
+      key: svc.first.key,
+      body: {}
+    })
+    assert.strictEqual(published.status, 200, published.text)
+    rawListing = '{"results":[]}'
+    const before = flow
+    flow = made.body.data.id
+    await trigger("ticket").finally(() => (flow = before))
+    await eventually(
+      () => pollOf("ticket"),
+      (found) => found?.seq === 1
+    )
+    rawListing = '{"results":[{"id":9007199254740992,"n":1},{"id":9007199254740993,"n":9007199254740993}]}'
+    await pollNow("ticket")
+    await told("ticket", ["created 9007199254740992", "created 9007199254740993"])
+    const found = await sql<{ payload: object; rounded: { paths: ReadonlyArray<string> } | null }>(
+      `SELECT payload, record->'rounded' AS rounded FROM event_records
+       WHERE connector = 'crm' AND record->>'connectorEvent' = 'ticket' ORDER BY payload->>'id'`
+    )
+    rawListing = undefined
+    assert.deepStrictEqual(
+      found.map(({ payload, rounded }) => [payload, rounded?.paths ?? []]),
+      [
+        [{ id: "9007199254740992", n: 1 }, []],
+        [{ id: "9007199254740993", n: 9007199254740992 }, ["n"]]
+      ]
+    )
   })
 })

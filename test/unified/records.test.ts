@@ -50,6 +50,15 @@ describe("A list of the unified API", () => {
     assert.strictEqual((await ask("GET", "?page_size=2&strict=true")).status, 422)
   })
 
+  it("has ids beyond 2^53 digit by digit, which the provider sends as numbers", async () => {
+    const id = "7615917337495251231"
+    crm.replies.push({ status: 200, body: `{"items":[{"id":${id},"first":"Ada","score":${id}}]}` })
+    const page = await ask("GET", "?page_size=1&include_raw=true")
+    assert.strictEqual(page.status, 200, page.text)
+    const [found] = page.body.data
+    assert.deepStrictEqual([found.id, found.remoteId, found.customFields.score, found.raw.id], [id, id, id, id])
+  })
+
   it("has records of the common form, and says who answered", async () => {
     const page = await ask("GET", "?page_size=2")
     assert.strictEqual(page.status, 200, page.text)

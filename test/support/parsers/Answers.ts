@@ -2,6 +2,7 @@
 import { Effect, Encoding, Redacted, Schema } from "effect"
 import { Egress } from "../../../src/actors/ports/Egress.js"
 import { ActionDefinition } from "../../../src/domain/connector/Action.js"
+import { actionAnswer } from "../../../src/domain/connector/request/ActionAnswer.js"
 import { actionResult } from "../../../src/domain/connector/request/ActionResult.js"
 import { answerText, mediaType } from "../../../src/domain/connector/request/ProviderAnswer.js"
 import { HeldBytes } from "../../../src/actors/ports/HeldBytes.js"
@@ -19,7 +20,7 @@ import { organisation } from "../journal.js"
 import { linkToFollow, nextPageArgs } from "../../../src/domain/connector/request/Pagination.js"
 import { buildMessage } from "../../../src/domain/connector/request/MailMessage.js"
 import { readRateHeaders } from "../../../src/domain/connector/request/RateReading.js"
-import { worstJson, worstJsonBytes } from "./JsonTexts.js"
+import { withLargeInteger, worstJson, worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
 import { layerOwnAccounts } from "../shareOwners.js"
 
@@ -259,6 +260,12 @@ export const answerParsers: ReadonlyArray<Parser> = [
     ],
     guest.fetchBytes,
     (body: Uint8Array) => actionResult({}, byLink, answered(body), 0, () => undefined),
+    worstJsonBytes
+  ),
+  parser(
+    "src/domain/connector/request/ProviderAnswer.ts#exactAnswerJson",
+    guest.fetchBytes,
+    (body: Uint8Array) => actionAnswer({}, byLink, answered(withLargeInteger(body)), 0, () => undefined),
     worstJsonBytes
   ),
   parser(

@@ -77,3 +77,7 @@ const encoder = new TextEncoder()
 export const worstJsonBytes: { readonly [name: string]: (size: number) => Uint8Array } = Object.fromEntries(
   Object.entries(worstJson).map(([name, make]) => [name, (size: number) => encoder.encode(make(size))])
 )
+
+/** The same text in a list, after an integer that makes it be looked at. */
+export const withLargeInteger = (body: Uint8Array): Uint8Array =>
+  Buffer.concat([Buffer.from("[12345678901234567,"), body, Buffer.from("]")])

@@ -1,5 +1,5 @@
 /** Parsers of what clients send: targets, headers, forms and bodies. */
-import { Redacted, Schema } from "effect"
+import { Either, Redacted, Schema } from "effect"
 import { createHmac } from "node:crypto"
 import type { WebSocket } from "ws"
 import { type AskedText, askedTexts, everyText } from "../../../src/domain/AskedTexts.js"
@@ -12,13 +12,14 @@ import { bodyBytes, headerBytes, largeWebhookBytes, webhookForm } from "../../..
 import { verifyDelivery } from "../../../src/domain/event/InboundWebhook.js"
 import { exactIntegerBytes } from "../../../src/domain/LargeIntegers.js"
 import { contractOfDelivery, queryFields, queryChallenge } from "../../../src/domain/event/WebhookPayload.js"
+import { exactInput, readExecuteBody } from "../../../src/http/execution/ExecuteBody.js"
 import { readRecord } from "../../../src/http/JsonBody.js"
 import { makeMatcher } from "../../../src/http/pipeline/Routes.js"
 import { rpcLimits } from "../../../src/domain/rpc/RpcLimits.js"
 import { RpcConnection } from "../../../src/runtime/http/rpc/RpcConnection.js"
 import { readPayload } from "../../../src/http/webhook/Payload.js"
 import { makeDigests } from "../../../src/runtime/process/Crypto.js"
-import { worstJsonBytes } from "./JsonTexts.js"
+import { withLargeInteger, worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
 
 const digests = {
@@ -44,10 +45,6 @@ const json = (body: Uint8Array) => ({
   headers: { "content-type": "application/json" },
   body
 })
-
-/** The same text in a list, after an integer that makes it be looked at. */
-const withLargeInteger = (body: Uint8Array): Uint8Array =>
-  Buffer.concat([Buffer.from("[12345678901234567,"), body, Buffer.from("]")])
 
 const itemsOf = Schema.decodeUnknownSync(WebhookDefinition)({ id: "app", type: "app", items: "$.data.items" })
 
@@ -172,6 +169,15 @@ export const requestParsers: ReadonlyArray<Parser> = [
     "src/http/JsonBody.ts#readRecord",
     bodyBytes.management,
     (body: Uint8Array) => readRecord(json(body), Number.POSITIVE_INFINITY),
+    worstJsonBytes
+  ),
+  parser(
+    "src/http/JsonBody.ts#exactMember",
+    bodyBytes.execute,
+    (body: Uint8Array) => {
+      const sent = json(Buffer.concat([bytes('{"input":{"n":12345678901234567,"v":'), body, bytes("}}")]))
+      return Either.flatMap(readExecuteBody(sent), () => exactInput(sent, {}))
+    },
     worstJsonBytes
   ),
   parser(

@@ -144,6 +144,7 @@ export const startPlainCrm = async () => {
   const contacts = new Map<number, PlainContact>()
   const requests: Array<PlainRequest> = []
   /** Replies that replace the usual ones, first in, first out; `lost`: the change is made, and the connection cut. */
+  /** Planned answers; a body that is text is sent as it is. */
   const replies: Array<{ status: number; body?: unknown; headers?: Record<string, string> } | "lost"> = []
   const seen = new Map<string, number>()
   /** What a test does when a request has arrived, and before its answer leaves: the CRM waits for it. */
@@ -221,7 +222,7 @@ export const startPlainCrm = async () => {
       await gate.answering?.(one)
       if (planned === "lost") return response.destroy()
       response.writeHead(status, { "content-type": "application/json", ...headers })
-      return response.end(body === undefined ? "" : JSON.stringify(body))
+      return response.end(body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
