@@ -4,6 +4,7 @@ import type { ActionDefinition } from "../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../domain/connector/Definition.js"
 import { type ActionAnswer, actionAnswer } from "../domain/connector/request/ActionAnswer.js"
 import { buildRequest } from "../domain/connector/request/UnsignedRequest.js"
+import { inSlices } from "./SlicedWork.js"
 import { Patterns } from "./Patterns.js"
 import type { ExecutionId, OrganisationId } from "../domain/Ids.js"
 import type { Json } from "../domain/Json.js"
@@ -69,7 +70,7 @@ export const makeActionCalls = Effect.map(
             earlierAttempts: call.earlierAttempts ?? 0,
             retries: call.retries
           },
-          (answer, now) => actionAnswer(definition, action, answer, now, found, args),
+          (answer, now) => inSlices(actionAnswer(definition, action, answer, now, found, args)),
           call.onAttempt
         )
       )

@@ -3,7 +3,7 @@
  * and of the text with every such integer quoted, and the two results are joined. Pure.
  */
 import type { AskedText } from "./AskedTexts.js"
-import { isList, isObject, type Json } from "./Json.js"
+import { isList, type Json, type JsonObject } from "./Json.js"
 import { isRounded, mostPaths, pathLength, type RoundedIntegers } from "./LargeIntegers.js"
 
 /** A value, and which of its integers are not those that were sent; `undefined`: none. */
@@ -19,32 +19,74 @@ const integer = /^-?\d+$/
  * two differ otherwise, the plain one counts.
  */
 export const keepIntegers = (plain: Json, exact: Json, asked: AskedText | undefined): KeptIntegers => {
-  const paths: Array<string> = []
-  let more = false
-  const note = (path: string): void => {
-    if (paths.length < mostPaths) paths.push(path.slice(0, pathLength))
-    else more = true
+  const join = new Join()
+  const value = join.of(plain, exact, asked, undefined)
+  return { value, rounded: join.paths.length === 0 ? undefined : { paths: join.paths, more: join.more } }
+}
+
+/** Where a value stands: its name or index in the one around it. */
+interface Place {
+  readonly around: Place | undefined
+  readonly at: string | number
+}
+
+const pathTo = (place: Place | undefined): string => {
+  let path = ""
+  for (let one = place; one !== undefined && path.length < pathLength * 2; one = one.around)
+    path = typeof one.at === "number" ? `[${one.at}]${path}` : `${one.around === undefined ? "" : "."}${one.at}${path}`
+  return path.slice(0, pathLength)
+}
+
+class Join {
+  readonly paths: Array<string> = []
+  more = false
+
+  /** The value itself where nothing of it changes. */
+  of(plain: Json, exact: Json, asked: AskedText | undefined, place: Place | undefined): Json {
+    if (plain === exact) return plain
+    if (typeof exact === "string") return this.text(plain, exact, asked, place)
+    if (typeof plain !== "object" || plain === null || typeof exact !== "object" || exact === null) return plain
+    if (isList(plain)) return isList(exact) ? this.list(plain, exact, asked, place) : plain
+    return isList(exact) ? plain : this.object(plain, exact, asked, place)
   }
-  const join = (one: Json, other: Json, wanted: AskedText | undefined, path: string): Json => {
-    if (one === other) return one
-    if (typeof other === "string") {
-      if (typeof one === "string" || (typeof one === "number" && wanted?.isAsked === true)) return other
-      if (typeof one === "number" && integer.test(other) && isRounded(other)) note(path)
-      return one
+
+  private text(plain: Json, exact: string, asked: AskedText | undefined, place: Place | undefined): Json {
+    if (typeof plain === "string") return exact
+    if (typeof plain !== "number") return plain
+    if (asked?.isAsked === true) return exact
+    if (!this.more && integer.test(exact) && isRounded(exact)) {
+      if (this.paths.length < mostPaths) this.paths.push(pathTo(place))
+      else this.more = true
     }
-    if (isList(one) && isList(other)) {
-      if (one.length !== other.length) return one
-      const next = one.map((item, at) => join(item, other[at] ?? null, wanted?.item(at), `${path}[${at}]`))
-      return next.some((item, at) => item !== one[at]) ? next : one
-    }
-    if (!isObject(one) || !isObject(other)) return one
-    const members = Object.entries(one).map(([name, member]) => {
-      const exactMember = Object.hasOwn(other, name) ? (other[name] ?? null) : member
-      const at = path === "" ? name : `${path}.${name}`
-      return [name, join(member, exactMember, wanted?.member(name), at)] as const
-    })
-    return members.some(([name, member]) => member !== one[name]) ? Object.fromEntries(members) : one
+    return plain
   }
-  const value = join(plain, exact, asked, "")
-  return { value, rounded: paths.length === 0 ? undefined : { paths, more } }
+
+  private list(
+    plain: ReadonlyArray<Json>,
+    exact: ReadonlyArray<Json>,
+    asked: AskedText | undefined,
+    around: Place | undefined
+  ) {
+    if (plain.length !== exact.length) return plain
+    let changed: Array<Json> | undefined
+    for (let at = 0; at < plain.length; at++) {
+      const [one = null, other = null] = [plain[at], exact[at]]
+      if (one === other) continue
+      const next = this.of(one, other, asked?.item(at), { around, at })
+      if (next !== one) (changed ??= [...plain])[at] = next
+    }
+    return changed ?? plain
+  }
+
+  private object(plain: JsonObject, exact: JsonObject, asked: AskedText | undefined, around: Place | undefined) {
+    let changed: Map<string, Json> | undefined
+    for (const at in plain) {
+      const one = plain[at] ?? null
+      const other = Object.hasOwn(exact, at) ? (exact[at] ?? null) : one
+      if (one === other) continue
+      const next = this.of(one, other, asked?.member(at), { around, at })
+      if (next !== one) (changed ??= new Map(Object.entries(plain))).set(at, next)
+    }
+    return changed === undefined ? plain : Object.fromEntries(changed)
+  }
 }

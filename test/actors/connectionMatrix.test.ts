@@ -122,16 +122,18 @@ const makeScene = (seconds: number, latency: Duration.DurationInput) =>
     }
     const okay = (status: number) => (status === 200 ? Effect.void : Effect.fail(`HTTP ${status}`))
     const read = ({ status }: { readonly status: number }) =>
-      status === 200
-        ? Either.right(null)
-        : Either.left({
-            category: "auth" as const,
-            status,
-            message: `HTTP ${status}`,
-            code: null,
-            body: null,
-            retryAfterMillis: null
-          })
+      Effect.succeed(
+        status === 200
+          ? Either.right(null)
+          : Either.left({
+              category: "auth" as const,
+              status,
+              message: `HTTP ${status}`,
+              code: null,
+              body: null,
+              retryAfterMillis: null
+            })
+      )
     const ways: { readonly [way in Way]: Effect.Effect<void, unknown> } = {
       run: withEndlessMemory(Effect.asVoid(calls.send(call, read))),
       proxy: Effect.flatMap(

@@ -57,20 +57,18 @@ describe("an answer with large integers", () => {
       request: { method: "GET", path: "/" },
       ...more
     })
-  const read = (text: string, more: object, encoding: BufferEncoding = "utf8", type = "application/json") =>
-    Either.getOrThrow(
-      actionAnswer(
-        {},
-        action(more),
-        {
-          status: 200,
-          headers: [["content-type", type]],
-          body: Buffer.from(text, encoding)
-        },
-        0,
-        noPatterns
-      )
-    )
+  const read = (text: string, more: object, encoding: BufferEncoding = "utf8", type = "application/json") => {
+    const headers = [["content-type", type]] as const
+    const answer = { status: 200, headers, body: Buffer.from(text, encoding) }
+    return Either.getOrThrow(finish(actionAnswer({}, action(more), answer, 0, noPatterns)))
+  }
+  /** Without turns for others between the slices. */
+  const finish = <A>(work: Generator<void, A, void>): A => {
+    for (;;) {
+      const next = work.next()
+      if (next.done === true) return next.value
+    }
+  }
 
   it("has its next cursor digit by digit, wherever it stands and however the list is mapped", () => {
     const cursor = { type: "cursor", param: "c" }

@@ -32,14 +32,14 @@ const make = Effect.gen(function* () {
   /** Sends a call, again after failures that its definition retries. `onAttempt` hears of each attempt. */
   const send = Effect.fnUntraced(function* <A>(
     call: ConnectedCall,
-    read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+    read: (answer: ProviderAnswer, now: number) => Effect.Effect<Either.Either<A, ProviderFailure>>,
     onAttempt: (attempt: Attempt) => void = () => undefined
   ): Effect.fn.Return<A, CallFailed, AnswerHolding> {
     let renewals = 0
     for (let attempts = call.earlierAttempts; ;) {
       const startedAt = yield* Clock.currentTimeMillis
       const { permit, result, shortSecrets } = yield* sendOnce(call, attempts, (answer) =>
-        Effect.map(Clock.currentTimeMillis, (now) => read(answer, now))
+        Effect.flatMap(Clock.currentTimeMillis, (now) => read(answer, now))
       )
       const finishedAt = yield* Clock.currentTimeMillis
       onAttempt({ startedAt, finishedAt, failure: Either.isLeft(result) ? result.left : null, shortSecrets })

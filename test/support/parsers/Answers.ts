@@ -1,10 +1,13 @@
 /** Parsers of what providers send. */
 import { Effect, Encoding, Redacted, Schema } from "effect"
+import { everyText } from "../../../src/domain/AskedTexts.js"
+import { keepIntegers } from "../../../src/domain/ExactIntegers.js"
+import type { Json } from "../../../src/domain/Json.js"
+import { readLargeIntegers } from "../../../src/domain/LargeIntegers.js"
 import { Egress } from "../../../src/actors/ports/Egress.js"
 import { ActionDefinition } from "../../../src/domain/connector/Action.js"
-import { actionAnswer } from "../../../src/domain/connector/request/ActionAnswer.js"
 import { actionResult } from "../../../src/domain/connector/request/ActionResult.js"
-import { answerText, mediaType } from "../../../src/domain/connector/request/ProviderAnswer.js"
+import { answerText, exactAnswerJson, mediaType } from "../../../src/domain/connector/request/ProviderAnswer.js"
 import { HeldBytes } from "../../../src/actors/ports/HeldBytes.js"
 import { ByteLedger } from "../../../src/runtime/memory/ByteLedger.js"
 import { guest, workspaceDb } from "../../../src/domain/Limits.js"
@@ -20,7 +23,7 @@ import { organisation } from "../journal.js"
 import { linkToFollow, nextPageArgs } from "../../../src/domain/connector/request/Pagination.js"
 import { buildMessage } from "../../../src/domain/connector/request/MailMessage.js"
 import { readRateHeaders } from "../../../src/domain/connector/request/RateReading.js"
-import { withLargeInteger, worstJson, worstJsonBytes } from "./JsonTexts.js"
+import { readJsonBytes, withLargeInteger, worstJson, worstJsonBytes } from "./JsonTexts.js"
 import { type Parser, parser, repeated } from "./Parser.js"
 import { layerOwnAccounts } from "../shareOwners.js"
 
@@ -37,6 +40,15 @@ const byLink = Schema.decodeUnknownSync(ActionDefinition)({
   request: { method: "GET", path: "/" },
   pagination: { type: "link" }
 })
+
+/** As many objects in sixty others each as a JSON text may have at all. */
+const deepObjects = 2_000
+
+/** A JSON text as it is parsed, and with every large integer as text. */
+const twice = (text: string): readonly [Json, Json] => [
+  JSON.parse(text),
+  JSON.parse(readLargeIntegers(text, everyText).text)
+]
 
 const answered = (body: Uint8Array, type = "application/json") => ({
   status: 200,
@@ -265,8 +277,23 @@ export const answerParsers: ReadonlyArray<Parser> = [
   parser(
     "src/domain/connector/request/ProviderAnswer.ts#exactAnswerJson",
     guest.fetchBytes,
-    (body: Uint8Array) => actionAnswer({}, byLink, answered(withLargeInteger(body)), 0, () => undefined),
-    worstJsonBytes
+    (body: Uint8Array) => exactAnswerJson(answered(withLargeInteger(body))),
+    readJsonBytes
+  ),
+  parser(
+    "src/domain/ExactIntegers.ts#Join",
+    guest.fetchBytes,
+    ([plain, exact]: readonly [Json, Json]) => keepIntegers(plain, exact, undefined),
+    {
+      integers: (size) => twice(`[${"9007199254740993,".repeat(size / 17)}1]`),
+      "integers in objects": (size) => twice(`[${'{"id":9007199254740993,"n":"x"},'.repeat(size / 31)}1]`),
+      "deep objects": (size) =>
+        twice(
+          `[${`${'{"a":'.repeat(60)}9007199254740993${"}".repeat(60)},`.repeat(Math.min(size / 377, deepObjects))}1]`
+        ),
+      "small numbers": (size) => twice(`[${"1,".repeat(size / 2)}1]`),
+      texts: (size) => twice(`[${'"x",'.repeat(size / 4)}1]`)
+    }
   ),
   parser(
     "src/domain/connector/request/ProviderAnswer.ts#answerText",

@@ -14,6 +14,7 @@ import type { Unavailable } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import { makeScrubber } from "../../../domain/access/Redaction.js"
 import { Patterns } from "../../Patterns.js"
+import { inSlices } from "../../SlicedWork.js"
 import { OutwardPlaces } from "../../Places.js"
 import { Egress, type EgressFailure } from "../../ports/Egress.js"
 import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
@@ -124,7 +125,8 @@ const make = Effect.gen(function* () {
         })
         const compiled = yield* patterns.ofCondition(organisation, action.response.errorWhen)
         const answer = yield* send(owner, method, values, config, request)
-        const read = actionAnswer(definition, action, answer, yield* Clock.currentTimeMillis, compiled)
+        const now = yield* Clock.currentTimeMillis
+        const read = yield* inSlices(actionAnswer(definition, action, answer, now, compiled))
         return Either.match(read, {
           onLeft: failedResult(scrub),
           onRight: ({ exact }) => passedResult(test)(redactSecrets(exact))

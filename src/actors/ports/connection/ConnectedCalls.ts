@@ -69,7 +69,7 @@ export class ConnectedCalls extends Context.Tag("svc/ConnectedCalls")<
      */
     readonly send: <A>(
       call: ConnectedCall,
-      read: (answer: ProviderAnswer, now: number) => Either.Either<A, ProviderFailure>,
+      read: (answer: ProviderAnswer, now: number) => Effect.Effect<Either.Either<A, ProviderFailure>>,
       onAttempt?: (attempt: Attempt) => void
     ) => Effect.Effect<A, CallFailed, AnswerHolding>
     /**

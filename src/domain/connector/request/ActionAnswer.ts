@@ -6,10 +6,11 @@ import { Either } from "effect"
 import { askedTexts } from "../../AskedTexts.js"
 import { keepIntegers, type KeptIntegers } from "../../ExactIntegers.js"
 import type { Json } from "../../Json.js"
+import type { Sliced } from "../../mapping/MapCost.js"
 import type { ActionDefinition } from "../Action.js"
 import { actionResult, isReadAsJson, mapResult } from "./ActionResult.js"
 import { nextPageArgs } from "./Pagination.js"
-import { exactAnswerJson, type ProviderAnswer, type ProviderFailure } from "./ProviderAnswer.js"
+import { exactAnswerJson, mayHaveLargeIntegers, type ProviderAnswer, type ProviderFailure } from "./ProviderAnswer.js"
 
 /** What an action answered. */
 export interface ActionAnswer {
@@ -23,20 +24,25 @@ export interface ActionAnswer {
   readonly next: Json | null
 }
 
-/** Reads the answer to a call with these arguments. The other parameters are those of `actionResult`. */
-export const actionAnswer = (
+/** Reads the answer to a call with these arguments. Yields where other work may go on. The other parameters are those of `actionResult`. */
+export function* actionAnswer(
   definition: Parameters<typeof actionResult>[0],
   action: ActionDefinition,
   answer: ProviderAnswer,
   now: number,
   patterns: Parameters<typeof actionResult>[4],
   args: Json = {}
-): Either.Either<ActionAnswer, ProviderFailure> =>
-  Either.map(actionResult(definition, action, answer, now, patterns, args), (plain) => {
-    const body = isReadAsJson(action, answer) ? exactAnswerJson(answer) : undefined
-    const next = nextPageArgs(action, args, answer, body)
-    if (body === undefined) return { result: plain, exact: plain, rounded: undefined, next }
-    const exact = mapResult(action, answer, body, args)
-    const kept = keepIntegers(plain, exact, askedTexts([action.outputSchema]))
-    return { result: kept.value, exact, rounded: kept.rounded, next }
-  })
+): Sliced<Either.Either<ActionAnswer, ProviderFailure>> {
+  const read = actionResult(definition, action, answer, now, patterns, args)
+  if (Either.isLeft(read)) return Either.left(read.left)
+  const plain = read.right
+  const isLarge = isReadAsJson(action, answer) && mayHaveLargeIntegers(answer)
+  if (isLarge) yield
+  const body = isLarge ? exactAnswerJson(answer) : undefined
+  const next = nextPageArgs(action, args, answer, body)
+  if (body === undefined) return Either.right({ result: plain, exact: plain, rounded: undefined, next })
+  yield
+  const exact = mapResult(action, answer, body, args)
+  const kept = keepIntegers(plain, exact, askedTexts([action.outputSchema]))
+  return Either.right({ result: kept.value, exact, rounded: kept.rounded, next })
+}

@@ -58,14 +58,17 @@ export const readAnswerJson = (
   }
 }
 
+/** Whether the body may have integers beyond 2^53. */
+export const mayHaveLargeIntegers = ({ body }: ProviderAnswer): boolean =>
+  // In UTF-16 there is a zero beside the first character.
+  hasLongDigits(body) || body.subarray(0, 4).includes(0)
+
 /**
- * The body as JSON with every integer beyond 2^53 as text; `undefined` if it has none, or is not JSON. Call it only for a
- * body that was read as JSON without a problem.
+ * The body as JSON with every integer beyond 2^53 as text; `undefined` if it has none. Call it only for a body that was read
+ * as JSON without a problem.
  */
 export const exactAnswerJson = (answer: ProviderAnswer): Json | undefined => {
-  const { body } = answer
-  // In UTF-16 there is a zero beside the first character.
-  if (!hasLongDigits(body) && !body.subarray(0, 4).includes(0)) return undefined
+  if (!mayHaveLargeIntegers(answer)) return undefined
   const text = answerText(answer).trim()
   const { text: exact } = readLargeIntegers(text, everyText)
   return exact === text ? undefined : (JSON.parse(exact) as Json) // of the text that was parsed before
