@@ -13,6 +13,7 @@ import { answerSteps, StepBudget } from "../../expression/StepBudget.js"
 import {
   answerJson,
   answerText,
+  headerLists,
   mediaType,
   type ProviderAnswer,
   type ProviderFailure,
@@ -101,8 +102,7 @@ const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body: Json,
   const { map } = action.response
   if (map === undefined) return body
   if (typeof map === "string") return valueAt(body, map) ?? null
-  const headers = Object.fromEntries(answer.headers.map(([name, value]) => [name.toLowerCase(), value]))
-  const scope: JsonObject = { body, status: answer.status, headers, args }
+  const scope: JsonObject = { body, status: answer.status, headers: headerLists(answer.headers), args }
   return renderAll(map, scope)
 }
 

@@ -5,7 +5,7 @@ import type { ActionDefinition, Pagination } from "../Action.js"
 import { readPath, valueAt } from "../../expression/Path.js"
 import { scanItemPath } from "../../mapping/ItemPath.js"
 import { type CallMistake, callMistake } from "./ValueEncoding.js"
-import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
+import { headerListOf, headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
 import { parseUrl } from "../../Url.js"
 
 /** The argument for a link that is followed as it is. */
@@ -106,7 +106,7 @@ const linkOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | und
     const found = valueAt(body, pagination.next)
     return typeof found === "string" && found !== "" ? found : undefined
   }
-  const text = headerOf(answer.headers, pagination.nextHeader ?? "link")
+  const text = headerListOf(answer.headers, pagination.nextHeader ?? "link")
   return text === undefined ? undefined : linkWithRelation(text, "next")
 }
 
