@@ -3,6 +3,7 @@ import { Data, Effect, Either } from "effect"
 import type { ActionDefinition } from "../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../domain/connector/Definition.js"
 import { actionResult } from "../domain/connector/request/ActionResult.js"
+import { withoutPageMemory } from "../domain/connector/request/PageMemory.js"
 import { nextPageArgs } from "../domain/connector/request/Pagination.js"
 import { buildRequest } from "../domain/connector/request/UnsignedRequest.js"
 import { Patterns } from "./Patterns.js"
@@ -56,7 +57,8 @@ export const makeActionCalls = Effect.map(
   Effect.all([ConnectedCalls, Patterns]),
   ([calls, patterns]): CallAction =>
     (call) => {
-      const { action, args, connection, definition, organisationId } = call
+      const { action, connection, definition, organisationId } = call
+      const args = withoutPageMemory(call.args)
       const request = buildRequest(definition, action, {
         args,
         config: connection.config,
@@ -77,10 +79,9 @@ export const makeActionCalls = Effect.map(
             retries: call.retries
           },
           (answer, now) =>
-            Either.map(actionResult(definition, action, answer, now, found, args), (result) => ({
-              result,
-              next: nextPageArgs(action, args, answer)
-            })),
+            Either.flatMap(actionResult(definition, action, answer, now, found, args), (result) =>
+              Either.map(nextPageArgs(action, call.args, answer, unsigned.url), (next) => ({ result, next }))
+            ),
           call.onAttempt
         )
       )

@@ -145,7 +145,8 @@ export const answerParsers: ReadonlyArray<Parser> = [
       nextPageArgs(
         byLinkParameter,
         {},
-        { status: 200, headers: [["link", `<${link}>; rel="next"`]], body: bytes("[]") }
+        { status: 200, headers: [["link", `<${link}>; rel="next"`]], body: bytes("[]") },
+        "https://a.example/x"
       ),
       linkToFollow(byLink, { $next: link }, "https://a.example")
     ],
@@ -288,7 +289,8 @@ export const answerParsers: ReadonlyArray<Parser> = [
   parser(
     "src/domain/connector/request/Pagination.ts#linkWithRelation",
     answerHeaderBytes,
-    (link: string) => nextPageArgs(byLink, {}, { status: 200, headers: [["link", link]], body: bytes("[]") }),
+    (link: string) =>
+      nextPageArgs(byLink, {}, { status: 200, headers: [["link", link]], body: bytes("[]") }, "https://a.example/"),
     {
       "open brackets": repeated("<"),
       "links without a relation": repeated("<a>;"),

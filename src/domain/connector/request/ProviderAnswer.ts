@@ -14,6 +14,8 @@ export interface ProviderHead {
 /** An answer with its whole body. */
 export interface ProviderAnswer extends ProviderHead {
   readonly body: Uint8Array
+  /** The URL that answered, after redirects; absent: that of the request. */
+  readonly url?: string
 }
 
 /** A failed call of a provider. */
