@@ -68,7 +68,9 @@ const readMemory = (text: Json | undefined): PageMemory | undefined => {
   return {
     every: Number(every),
     count: Number(count),
-    hashes: hashes.match(new RegExp(`.{${hashLength}}`, "g")) ?? []
+    hashes: Array.from({ length: Math.floor(hashes.length / hashLength) }, (_, at) =>
+      hashes.slice(at * hashLength, (at + 1) * hashLength)
+    )
   }
 }
 

@@ -195,7 +195,26 @@ const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefi
   return path === undefined ? body : listAt(body, path)
 }
 
-/** The next page or offset, by counting. After an empty page only while the provider says that there is more. */
+/** How far a list has been read by counting. */
+interface Progress {
+  readonly count: number
+  readonly size: number | undefined
+  /** Of items and of pages, with this one. */
+  readonly items: number
+  readonly pages: number
+}
+
+/** Whether a page follows; after an empty one only if the provider says so. */
+const hasFollowing = (pagination: Pagination, body: Json | undefined, more: boolean, read: Progress): boolean => {
+  const pages = numberAt(body, pagination.totalPages)
+  if (pages !== undefined) return read.pages < pages
+  if (read.count === 0) return more
+  const total = numberAt(body, pagination.total)
+  if (total !== undefined) return read.items < total
+  return more || read.size === undefined || read.count >= read.size
+}
+
+/** The next page or offset, by counting. */
 const afterCount = (
   pagination: Pagination,
   args: JsonObject,
@@ -208,24 +227,15 @@ const afterCount = (
   const count = found !== undefined && isList(found) ? found.length : 0
   const size = numberAt(args, pagination.sizeParam) ?? pagination.size
   const step = byPage ? 1 : count === 0 ? (size ?? 0) : count
-  if (!(step > 0)) return null
+  if (step <= 0) return null
   const at = numberOf(args[param]) ?? first
-  const next = at + step
-  const pages = numberAt(body, pagination.totalPages)
-  const total = numberAt(body, pagination.total)
-  const seen = byPage ? (at - first) * (size ?? count) + count : next - first
-  const pagesRead = byPage ? next - first : (next - first) / (size ?? step)
-  const hasNext =
-    pages !== undefined
-      ? pagesRead < pages
-      : count === 0
-        ? more
-        : total !== undefined
-          ? seen < total
-          : more || size === undefined || count >= size
-  if (!hasNext) return null
+  const done = at + step - first
+  const read: Progress = byPage
+    ? { count, size, items: (done - 1) * (size ?? count) + count, pages: done }
+    : { count, size, items: done, pages: done / (size ?? step) }
+  if (!hasFollowing(pagination, body, more, read)) return null
   const empty = count === 0 ? emptyPagesBefore(args) + 1 : 0
   return empty < maxEmptyPages
-    ? { ...rememberEmptyPages(args, empty), [param]: next }
+    ? { ...rememberEmptyPages(args, empty), [param]: at + step }
     : `the provider gave ${maxEmptyPages} empty pages in a row, and says that there are more`
 }

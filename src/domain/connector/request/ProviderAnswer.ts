@@ -1,4 +1,6 @@
 /** A provider's answer or failure, and readers of its headers and body. Pure. */
+import type { Either } from "effect"
+import { decodeText, showText } from "../../CharacterSets.js"
 import { findUnstorable, type Json, type Unstorable } from "../../Json.js"
 import { findProblem, locatedLength } from "../../JsonText.js"
 
@@ -65,13 +67,13 @@ export const headerLists = (headers: ProviderHeaders): { readonly [name: string]
 }
 
 /** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
-export const answerJson = (answer: ProviderAnswer): Json | undefined => readAnswerJson(answer)?.value
+export const answerJson = (answer: ProviderAnswer): Json | undefined => readJsonText(answerText(answer))?.value
 
-/** Like `answerJson`, with what of the value cannot be stored. */
-export const readAnswerJson = (
-  answer: ProviderAnswer
+/** The JSON value of a text, with what of it cannot be stored; `undefined` if it is not JSON or has too many values. */
+export const readJsonText = (
+  untrimmed: string
 ): { readonly value: Json; readonly problem: Unstorable | undefined } | undefined => {
-  const text = answerText(answer).trim()
+  const text = untrimmed.trim()
   const problem = text === "" ? "tooHeavy" : findProblem(text)
   if (problem === "tooHeavy") return undefined
   try {
@@ -90,16 +92,10 @@ const locate = (text: string, value: Json, reason: Unstorable["reason"]): Unstor
 export const mediaType = (answer: ProviderAnswer): string =>
   (headerOf(answer.headers, "content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
-/** The body as text, in the declared character set. */
-export const answerText = (answer: ProviderAnswer): string => {
-  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(headerOf(answer.headers, "content-type") ?? "")?.[1]
-  return decoderOf(charset).decode(answer.body)
-}
+/** The body as text, in its character set. Left: why it cannot be decoded. */
+export const decodeAnswer = ({ body, headers }: ProviderAnswer): Either.Either<string, string> =>
+  decodeText(body, headerOf(headers, "content-type"))
 
-const decoderOf = (charset: string | undefined) => {
-  try {
-    return new TextDecoder(charset ?? "utf-8")
-  } catch {
-    return new TextDecoder()
-  }
-}
+/** Like `decodeAnswer`, with a replacement character for what cannot be decoded: to search, and to show. */
+export const answerText = ({ body, headers }: ProviderAnswer): string =>
+  showText(body, headerOf(headers, "content-type"))
