@@ -158,6 +158,16 @@ describe("pages", () => {
     assert.isBelow(Number(pages), 6_000)
   })
 
+  it("send what they remember to no provider", () => {
+    const { action, definition } = connector({
+      request: { method: "GET", path: "/x", query: "{{args}}" },
+      pagination: { type: "cursor", next: "n", param: "c" }
+    })
+    const args = Either.getOrThrow(nextPageArgs(action, { a: 1 }, answer({ n: "2" }), anyUrl)) ?? assert.fail()
+    const { url } = Either.getOrThrow(buildRequest(definition, action, { args, config: {}, idempotencyKey: "" }))
+    assert.strictEqual(url, "https://api.acme.example/x?a=1&c=2")
+  })
+
   it("fail when the provider gives empty pages without end, and says that there are more", () => {
     const empty = answer({ items: [], more: true })
     for (const type of ["page", "offset"] as const)
