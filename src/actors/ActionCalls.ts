@@ -3,6 +3,7 @@ import { Data, Effect, Either } from "effect"
 import type { ActionDefinition } from "../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../domain/connector/Definition.js"
 import { type ActionAnswer, actionAnswer } from "../domain/connector/request/ActionAnswer.js"
+import { withoutPageMemory } from "../domain/connector/request/PageMemory.js"
 import { buildRequest } from "../domain/connector/request/UnsignedRequest.js"
 import { inSlices } from "./SlicedWork.js"
 import { Patterns } from "./Patterns.js"
@@ -50,7 +51,8 @@ export const makeActionCalls = Effect.map(
   Effect.all([ConnectedCalls, Patterns]),
   ([calls, patterns]): CallAction =>
     (call) => {
-      const { action, args, connection, definition, organisationId } = call
+      const { action, connection, definition, organisationId } = call
+      const args = withoutPageMemory(call.args)
       const request = buildRequest(definition, action, {
         args,
         config: connection.config,
@@ -70,7 +72,8 @@ export const makeActionCalls = Effect.map(
             earlierAttempts: call.earlierAttempts ?? 0,
             retries: call.retries
           },
-          (answer, now) => inSlices(actionAnswer(definition, action, answer, now, found, args)),
+          (answer, now) =>
+            inSlices(actionAnswer(definition, action, { answer, url: unsigned.url, args: call.args }, now, found)),
           call.onAttempt
         )
       )

@@ -3,14 +3,37 @@
  * six times as long for bytes that are all escaped, which holds the main loop too long for the largest body. Pure.
  */
 
-/** Why a form is refused. */
-export type FormProblem = "fields" | "null"
+import type { Decoder } from "./CharacterSets.js"
 
-/** Calls `field` for each field in order. `fields`: the most of them. */
+/** Why a form is refused. `encoding`: it has bytes that are no text in its character set. */
+export type FormProblem = "fields" | "null" | "encoding"
+
+/** Calls `field` for each field in order. `fields`: the most of them. `decoder`: of `formDecoder`; default UTF-8. */
 export const readFormFields = (
   bytes: Uint8Array,
   fields: number,
-  field: (name: string, value: string) => void
+  field: (name: string, value: string) => void,
+  decoder: Decoder = utf8
+): FormProblem | undefined => {
+  const mark = byteOrderMark.every((byte, at) => bytes[at] === byte)
+  try {
+    return mark
+      ? readPairs(bytes.subarray(byteOrderMark.length), fields, field, utf8)
+      : readPairs(bytes, fields, field, decoder)
+  } catch (error) {
+    if (error instanceof TypeError && "code" in error && error.code === "ERR_ENCODING_INVALID_ENCODED_DATA")
+      return "encoding"
+    throw error
+  }
+}
+
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+
+const readPairs = (
+  bytes: Uint8Array,
+  fields: number,
+  field: (name: string, value: string) => void,
+  decoder: Decoder
 ): FormProblem | undefined => {
   // Unescaped text is never longer than escaped text.
   const plain = new Uint8Array(bytes.length)
@@ -21,7 +44,7 @@ export const readFormFields = (
     if (++count > fields) return "fields"
     const pair = unescapePair(bytes, start, end, plain)
     if (pair === undefined) return "null"
-    if (end > start) field(textOf(plain, 0, pair.name), textOf(plain, pair.name, pair.end))
+    if (end > start) field(textOf(decoder, plain, 0, pair.name), textOf(decoder, plain, pair.name, pair.end))
     start = end + 1
   }
   return undefined
@@ -29,10 +52,10 @@ export const readFormFields = (
 
 const [ampersand, equals, plus, percent, space] = [0x26, 0x3d, 0x2b, 0x25, 0x20]
 
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true })
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-const textOf = (bytes: Uint8Array, start: number, end: number): string =>
-  start === end ? "" : utf8.decode(bytes.subarray(start, end))
+const textOf = (decoder: Decoder, bytes: Uint8Array, start: number, end: number): string =>
+  start === end ? "" : decoder.decode(bytes.subarray(start, end))
 
 /** The value of a hexadecimal digit; -1 for other bytes. */
 const digitOf = (byte: number | undefined): number => {

@@ -60,7 +60,9 @@ describe("an answer with large integers", () => {
   const read = (text: string, more: object, encoding: BufferEncoding = "utf8", type = "application/json") => {
     const headers = [["content-type", type]] as const
     const answer = { status: 200, headers, body: Buffer.from(text, encoding) }
-    return Either.getOrThrow(finish(actionAnswer({}, action(more), answer, 0, noPatterns)))
+    return Either.getOrThrow(
+      finish(actionAnswer({}, action(more), { answer, url: "https://a.example/", args: {} }, 0, noPatterns))
+    )
   }
   /** Without turns for others between the slices. */
   const finish = <A>(work: Generator<void, A, void>): A => {

@@ -3,6 +3,8 @@ import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, Redacted, Schema } from "effect"
 import { WebhookVerification } from "../../src/domain/connector/Webhook.js"
+import { deduplicationValue } from "../../src/domain/event/EventRouting.js"
+import type { Json } from "../../src/domain/Json.js"
 import { verifyDelivery } from "../../src/domain/event/InboundWebhook.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 
@@ -289,6 +291,35 @@ describe("a preset", () => {
     const { stripe } = deliveries
     if (stripe === undefined) return assert.fail()
     assert.isObject(verdict(stripe, { verification: { ...stripe.verification, scheme: "hmac" } }))
+  })
+})
+
+describe("what recognises a repetition", () => {
+  it.each<readonly [value: Json, found: string | null]>([
+    ["", null],
+    [" \t", null],
+    [null, null],
+    ["x", "x"],
+    [0, "0"],
+    [false, "false"],
+    [{ b: 1, a: [] }, '{"a":[],"b":1}']
+  ])("%j at the deduplication key is %j", (id, found) => {
+    assert.strictEqual(deduplicationValue({ webhook: { deduplicationKey: "$.id" } }, { id }), found)
+    assert.isNull(deduplicationValue({ webhook: { deduplicationKey: "$.gone" } }, { id }))
+    assert.isNull(deduplicationValue({ webhook: null }, { id }))
+  })
+
+  it("is no blank id of a delivery: another place that has one counts", () => {
+    const { headers, ...stripe } = deliveries["stripe"] ?? assert.fail()
+    const verification = { ...stripe.verification, idHeader: "x-id" }
+    const idOf = (id: string) => {
+      const found = verdict({ ...stripe, verification, headers: { ...headers, "x-id": id } })
+      return typeof found === "string" ? found : found.deliveryId
+    }
+    assert.strictEqual(idOf("h-1"), "h-1")
+    for (const blank of ["", " "]) assert.strictEqual(idOf(blank), ids["stripe"])
+    const unsigned: Delivery = { verification: rule({ scheme: "none" }), secret: "", headers: {}, body: "{}", now }
+    assert.deepInclude(verdict({ ...unsigned, headers: { "webhook-id": " " } }), { deliveryId: null })
   })
 })
 

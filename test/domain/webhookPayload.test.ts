@@ -1,6 +1,7 @@
 /** What a delivery to a webhook of a connector says: its events, or a challenge. */
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck, Schema } from "effect"
+import { formDecoder } from "../../src/domain/CharacterSets.js"
 import { EventDefinition, WebhookDefinition } from "../../src/domain/connector/Webhook.js"
 import type { Json } from "../../src/domain/Json.js"
 import { noPatterns } from "../../src/domain/expression/PatternProgram.js"
@@ -103,11 +104,39 @@ describe("a form", () => {
       FastCheck.property(FastCheck.array(FastCheck.constantFrom(...letters)), (parts) => {
         const text = parts.join("")
         // Node's `URLSearchParams` misreads characters beyond ASCII beside an invalid escape.
-        const escaped = text.replace(/[^\0-\x7f]+/gu, encodeURIComponent)
-        assert.deepStrictEqual(formFields(bytes(text), 1_000), Either.right(queryFields(escaped)))
+        const fields = queryFields(text.replace(/[^\0-\x7f]+/gu, encodeURIComponent))
+        const expected = JSON.stringify(fields).includes("\ufffd")
+          ? Either.left("encoding" as const)
+          : Either.right(fields)
+        assert.deepStrictEqual(formFields(bytes(text), 1_000), expected)
       }),
       { numRuns: 5_000 }
     )
+  })
+
+  it.each<readonly [charset: string, sent: string, read: string]>([
+    ["ISO-8859-1", "Jos%E9", "José"],
+    ["iso-8859-1", "Jos\xe9", "José"],
+    ["windows-1252", "%80\xe9", "€é"],
+    ["iso-8859-15", "%A4", "€"],
+    ["utf-8", "Jos%C3%A9", "José"],
+    ["shift_jis", "%83%65\x83X%83g+%26", "テスト &"]
+  ])("in %s is read in it, escaped or not: %s", (charset, sent, name) => {
+    const decoder = formDecoder(charset)
+    const found = formFields(Uint8Array.from(Buffer.from(`name=${sent}&n=1`, "latin1")), 10, decoder)
+    assert.deepStrictEqual(found, Either.right({ name, n: "1" }))
+  })
+
+  it("whose bytes are no text in its character set is refused", () => {
+    for (const sent of ["a=%E9", "a=\xe9", "%C3=1"])
+      assert.deepStrictEqual(formFields(Uint8Array.from(Buffer.from(sent, "latin1")), 10), Either.left("encoding"))
+    for (const charset of ["nope", "utf-16", "utf-16be", "iso-2022-jp", ""]) assert.isUndefined(formDecoder(charset))
+  })
+
+  it("is read without a byte order mark, which tells that it is UTF-8", () => {
+    const sent = Uint8Array.from(Buffer.from("\ufeffname=José"))
+    for (const charset of ["utf-8", "iso-8859-1"])
+      assert.deepStrictEqual(formFields(sent, 10, formDecoder(charset)), Either.right({ name: "José" }))
   })
 
   it("with U+0000 or too many fields is refused", () => {

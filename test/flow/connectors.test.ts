@@ -190,6 +190,26 @@ describe("A workflow's call of a connector", () => {
     })
   })
 
+  it("ends a list with a failure when the provider gives an earlier cursor again", async () => {
+    await publishConnector("looped")
+    await connect("looped", "k")
+    scripts.set("/looped/list", (request) => {
+      const after = new URL(request.url, "http://x").searchParams.get("after")
+      return { body: { results: [after], next: after === "A" ? "B" : "A" } }
+    })
+    const id = await workflow(`
+      const pages = []
+      try { for await (const items of svc.connector.looped.list.pages({})) pages.push(...items) }
+      catch (e) { return { pages, name: e.name, code: e.code, category: e.category, status: e.status } }`)
+    assert.deepStrictEqual((await run(id)).body, {
+      pages: [null, "A"],
+      name: "ConnectorError",
+      code: "PAGINATION_LOOP",
+      category: "provider",
+      status: 200
+    })
+  })
+
   it("that the provider defers suspends the run, and is sent when the time has come", async () => {
     await publishConnector("limited")
     await connect("limited", "k")

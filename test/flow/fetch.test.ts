@@ -10,7 +10,7 @@ const receiver = createServer((request, response) => {
   if (request.url === "/moved") response.writeHead(302, { location: "/" })
   if (request.url?.startsWith("/kept") === true) response.writeHead(307, { location: "/" })
   if (request.url === "/nowhere") response.writeHead(303)
-  response.end("ok")
+  response.end(request.url === "/marked" ? '\ufeff{"a":"é"}' : "ok")
 })
 const receiverPort = () => (receiver.address() as AddressInfo).port
 
@@ -66,6 +66,14 @@ describe("fetch", () => {
     assert.deepStrictEqual(sentHeaders(), expected as never)
     await send(`new Headers({ "Content-Type": "application/json" })`)
     assert.deepStrictEqual(sentHeaders(), [["content-type", "application/json"]])
+  })
+
+  it("gives text and JSON without a byte order mark, and bytes with it", async () => {
+    const found = await result(`
+      const answer = () => fetch("http://127.0.0.1:" + ctx.input.port + "/marked")
+      const [json, text, bytes, copy] = [await answer(), await answer(), await answer(), (await answer()).clone()]
+      return [await json.json(), await text.text(), [...(await bytes.bytes()).slice(0, 4)], await copy.json()]`)
+    assert.deepStrictEqual(found, [{ a: "é" }, '{"a":"é"}', [0xef, 0xbb, 0xbf, 0x7b], { a: "é" }])
   })
 
   it("tells a workflow what it cannot send, and goes on", async () => {

@@ -101,6 +101,16 @@ describe.each(Object.keys(ways))("%s", (way) => {
   })
 })
 
+describe("The lifetime of a credential that is given", () => {
+  it.each([" ", "0x10", "Infinity", "soon", "0"])("is not %j: it is a number of seconds", async (expiresIn) => {
+    const credential = { ...provider.issue(), expiresIn }
+    const body = { connector: "acme", customerId: svc.first.customerId, config: { base: provider.url }, credential }
+    const refused = await ask("POST", "/connections", body)
+    assert.strictEqual(refused.status, 422)
+    assert.deepInclude(refused.body.details[0], { path: "credential.expiresIn" })
+  })
+})
+
 describe("a connection", () => {
   it("that was disabled is enabled after its token has ended", async () => {
     const id = await connect(1)

@@ -129,6 +129,24 @@ const deadTokens: Readonly<Record<string, Answer>> = {
   slack: json(200, { ok: false, error: "invalid_refresh_token" })
 }
 
+describe("the lifetime of a token", () => {
+  it.each<readonly [sent: unknown, seconds: number | null]>([
+    [3600, 3600],
+    ["3600", 3600],
+    ["", null],
+    [" ", null],
+    ["0x10", null],
+    ["Infinity", null],
+    [true, null],
+    [[60], null],
+    [0, null],
+    [null, null]
+  ])("of %j is %j", async (sent, seconds) => {
+    const found = await refreshed(json(200, { access_token: "t", expires_in: sent }))
+    assert.strictEqual(Either.getOrThrow(found).expiresInSeconds, seconds)
+  })
+})
+
 describe("an answer to a dead refresh token", () => {
   const withTokens = catalogue().flatMap(({ auth, slug }) => {
     const method = auth.find((one) => one.type === "oauth2" && one.grant === "authorization_code")

@@ -9,6 +9,7 @@ import { actionResult } from "../../src/domain/connector/request/ActionResult.js
 import { buildRequest } from "../../src/domain/connector/request/UnsignedRequest.js"
 import { findAction, type ConnectorDefinition } from "../../src/domain/connector/Definition.js"
 import { injectedParts, injectParts } from "../../src/domain/connector/request/Injection.js"
+import { withoutPageMemory } from "../../src/domain/connector/request/PageMemory.js"
 import { pageItems, nextPageArgs } from "../../src/domain/connector/request/Pagination.js"
 import type { ProviderAnswer, ProviderFailure } from "../../src/domain/connector/request/ProviderAnswer.js"
 import type { Json, JsonObject } from "../../src/domain/Json.js"
@@ -30,7 +31,11 @@ export interface Caller {
   /** The items of each page, up to the last page. */
   readonly pages: (action: string, args?: JsonObject) => Promise<ReadonlyArray<ReadonlyArray<Json>>>
   /** The answer before it is read as a result. */
-  readonly answer: (action: string, args?: JsonObject, idempotencyKey?: string) => Promise<ProviderAnswer>
+  readonly answer: (
+    action: string,
+    args?: JsonObject,
+    idempotencyKey?: string
+  ) => Promise<ProviderAnswer & { readonly url: string }>
 }
 
 /** The definition with every https origin replaced by `origin`. A base URL from the config stays. */
@@ -81,6 +86,7 @@ export const makeCaller = (original: ConnectorDefinition, origin: string, accoun
       redirect: "manual"
     })
     return {
+      url: request.url,
       status: response.status,
       headers: [...response.headers],
       body: new Uint8Array(await response.arrayBuffer())
@@ -99,13 +105,13 @@ export const makeCaller = (original: ConnectorDefinition, origin: string, accoun
       const action = named(definition, name)
       const pages: Array<ReadonlyArray<Json>> = []
       for (let next: Json | null = args; next !== null;) {
-        const given: JsonObject = objectOf(next)
+        const given: JsonObject = objectOf(withoutPageMemory(next))
         const one = await answer(name, given)
         const result = actionResult(definition, action, one, Date.now(), compiledPatterns, given)
         if (Either.isLeft(result)) throw new Error(`${name}: ${JSON.stringify(result.left)}`)
         pages.push(pageItems(action, result.right))
         if (pages.length > 50) throw new Error(`${name} never ends`)
-        next = nextPageArgs(action, given, one)
+        next = Either.getOrThrow(nextPageArgs(action, objectOf(next), one, one.url))
       }
       return pages
     }

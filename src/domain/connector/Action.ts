@@ -111,7 +111,7 @@ export type ActionResponse = typeof ActionResponse.Type
 export const Pagination = Schema.Struct({
   type: required(
     Schema.Literal("cursor", "link", "offset", "page"),
-    "`cursor`: `next` is the next page's cursor. `link`: `next` is the next page's URL, or the Link header's rel=next. `offset`, `page`: counted up until a page is empty, has fewer than `size` items, or `hasMore` is false."
+    "`cursor`: `next` is the next page's cursor. `link`: `next` is the next page's URL, or rel=next of the Link headers; it may be relative to the URL that answered. `offset`, `page`: counted up until a page is empty, has fewer than `size` items, or `hasMore` is false."
   ),
   next: optional(text, "A path into the body; negative indexes count from the end: `$.data[-1].id`."),
   nextHeader: optional(text, "The response header with the next page, instead of `next`."),
@@ -127,9 +127,9 @@ export const Pagination = Schema.Struct({
     text,
     "Where a page has its items: a path into the body for `offset` and `page`, into the result for `.pages` and `.all`; `[*]` stands for every item of a list on the way. Absent: the result is the list."
   ),
-  hasMore: optional(text, "A path into the body: false ends the list."),
+  hasMore: optional(text, "A path into the body: false ends the list; while it is true, an empty page does not."),
   total: optional(text, "A path to the number of all items."),
-  totalPages: optional(text, "A path to the number of all pages."),
+  totalPages: optional(text, "A path to the number of all pages, up to which an empty page does not end the list."),
   sizeParam: optional(text, "The argument with the size of a page."),
   size: optional(Schema.Int.pipe(Schema.positive()), "The size of a page if `sizeParam` is absent."),
   first: optional(Schema.NonNegativeInt, "The first page or offset; default 1 and 0.")

@@ -74,10 +74,16 @@ export const laneOf = (trigger: Trigger, payload: Json, hash: (text: string) => 
   return `${trigger.id}:${partition.length > maxLaneLength ? hash(partition) : partition}`
 }
 
-/** The text at a trigger's deduplication key; `null` if there is none. */
-export const deduplicationValue = (trigger: Trigger, payload: Json): string | null => {
-  const path = trigger.webhook?.deduplicationKey ?? null
+/** What of a trigger recognises repetitions. */
+interface Deduplicating {
+  readonly webhook: Pick<NonNullable<Trigger["webhook"]>, "deduplicationKey"> | null
+}
+
+/** The text at a trigger's deduplication key; `null` if there is none, or a blank one, which identifies nothing. */
+export const deduplicationValue = ({ webhook }: Deduplicating, payload: Json): string | null => {
+  const path = webhook?.deduplicationKey ?? null
   const value = path === null ? undefined : valueAt(payload, path)
   if (value === undefined || value === null) return null
-  return typeof value === "string" ? value : canonicalJson(value)
+  if (typeof value !== "string") return canonicalJson(value)
+  return value.trim() === "" ? null : value
 }

@@ -4,6 +4,7 @@ import { valueAt } from "../expression/Path.js"
 import { concatBytes } from "../connector/request/RequestContent.js"
 import type { SigningDigests } from "../connector/request/Signing.js"
 import type { WebhookVerification } from "../connector/Webhook.js"
+import type { Json } from "../Json.js"
 import { parseBounded } from "../JsonText.js"
 import { type SignatureDigests, verifyWebhook } from "../delivery/Signature.js"
 import { parseProviderTime } from "../Time.js"
@@ -274,11 +275,15 @@ const maxIdLength = 255
  * repetition: with it, a replayed request would be a new delivery.
  */
 const deliveryIdOf = ({ idHeader, idPath, timestampHeader }: Rule, request: WebhookRequest): string | null => {
-  const inHeader = headerOf(request, idHeader)
+  const inBody = () => valueAt(parseBounded(new TextDecoder().decode(request.body)), idPath ?? "")
   const hasSignedIdentity = idPath !== undefined || timestampHeader !== undefined
   const id =
-    inHeader ??
-    (idPath === undefined ? undefined : valueAt(parseBounded(new TextDecoder().decode(request.body)), idPath)) ??
-    (hasSignedIdentity ? undefined : headerOf(request, "webhook-id"))
-  return typeof id === "string" && id !== "" ? id.slice(0, maxIdLength) : null
+    idTextOf(headerOf(request, idHeader)) ??
+    (idPath === undefined ? undefined : idTextOf(inBody())) ??
+    (hasSignedIdentity ? undefined : idTextOf(headerOf(request, "webhook-id")))
+  return id?.slice(0, maxIdLength) ?? null
 }
+
+/** A blank text identifies nothing. */
+const idTextOf = (id: Json | undefined): string | undefined =>
+  typeof id === "string" && id.trim() !== "" ? id : undefined

@@ -1,5 +1,6 @@
 /** Reads the requests of webhooks: forms as JSON, challenges, several events in one delivery. Pure. */
 import { Either } from "effect"
+import type { Decoder } from "../CharacterSets.js"
 import { meetsCondition } from "../expression/ConditionEvaluation.js"
 import type { ConnectorDefinition } from "../connector/Definition.js"
 import { valueAt } from "../expression/Path.js"
@@ -40,10 +41,10 @@ export const queryFields = (query: string): Fields => {
   return fields.all()
 }
 
-/** The fields of a form. Left: why it is refused. `most`: fields. */
-export const formFields = (body: Uint8Array, most: number): Either.Either<Fields, FormProblem> => {
+/** The fields of a form. Left: why it is refused. `most`: fields. `decoder`: of `formDecoder`; default UTF-8. */
+export const formFields = (body: Uint8Array, most: number, decoder?: Decoder): Either.Either<Fields, FormProblem> => {
   const fields = makeFields()
-  const problem = readFormFields(body, most, fields.add)
+  const problem = readFormFields(body, most, fields.add, decoder)
   return problem === undefined ? Either.right(fields.all()) : Either.left(problem)
 }
 

@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from "../Json.js"
 import type { Comparison, Condition } from "./Condition.js"
 import { isList } from "./List.js"
+import { compareNumbers } from "./Numbers.js"
 import { valueAt } from "./Path.js"
 import { type PatternLookup, patternSteps } from "./PatternProgram.js"
 import type { StepBudget } from "./StepBudget.js"
@@ -51,18 +52,12 @@ const isSame = (a: Json | undefined, b: Json | undefined, budget: StepBudget): b
   )
 }
 
-/** A number, or a text that is one; `NaN` for others. */
-const numberOf = (value: number | string, budget: StepBudget): number => {
-  if (typeof value === "number") return value
-  return value === "" || !budget.take(value.length / charactersPerStep.parsed) ? Number.NaN : Number(value)
-}
-
-/** Compares numbers, and strings that are numbers, as numbers; other strings by code units. `undefined`: not comparable. */
+/** Compares numbers, and texts that write numbers, as numbers; other texts by code units. `undefined`: not comparable. */
 const compareValues = (a: Json | undefined, b: Json | undefined, budget: StepBudget): number | undefined => {
   if ((typeof a !== "number" && typeof a !== "string") || (typeof b !== "number" && typeof b !== "string")) return
-  const left = numberOf(a, budget)
-  const right = numberOf(b, budget)
-  if (!Number.isNaN(left) && !Number.isNaN(right)) return left - right
+  if (!budget.take(`${a}${b}`.length / charactersPerStep.parsed)) return
+  const difference = compareNumbers(a, b)
+  if (!Number.isNaN(difference)) return difference
   return typeof a === "string" && typeof b === "string" ? (a < b ? -1 : a > b ? 1 : 0) : undefined
 }
 

@@ -21,11 +21,11 @@ export const scanPath = (text: string): Parsed<Path> => {
   if (rest.startsWith("$.") || rest.startsWith("$[")) rest = rest.slice(rest[1] === "." ? 2 : 1)
   const path: Array<Segment> = []
   while (rest !== "") {
-    const found = (path.length === 0 ? firstSegment : nextSegment).exec(rest)
-    if (found === null) return { mistake: `cannot be read from "${rest.slice(0, 20)}" on` }
-    const [matched, name, index, double, single] = found
-    const quoted = double ?? single
-    path.push(name ?? (index === undefined ? unescape(quoted ?? "") : Number(index)))
+    const [matched, dot, name, index, double, single] = segmentForm.exec(rest) ?? []
+    // A name stands after a dot, but for the first one.
+    if (matched === undefined || dot === (path.length === 0 ? "." : ""))
+      return { mistake: `cannot be read from "${rest.slice(0, 20)}" on` }
+    path.push(name ?? (index === undefined ? unescape(double ?? single ?? "") : Number(index)))
     rest = rest.slice(matched.length)
   }
   return path.length > maxSegments ? { mistake: `has more than ${maxSegments} parts` } : { value: path }
@@ -75,8 +75,8 @@ export const placeBelow = (part: string, path: Path): string =>
   )
 
 const maxSegments = 64
-/** A name, `[index]`, `["name"]` or `['name']`; after the first one a name follows a full stop. */
-const firstSegment = /^(?:([^.[\]{}()"'?|,;+*/\\\s]+)|\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\])/
-const nextSegment = /^(?:\.([^.[\]{}()"'?|,;+*/\\\s]+)|\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\])/
+/** A name, `[index]`, `["name"]` or `['name']`. */
+const segmentForm =
+  /^(?:(\.?)([^.[\]{}()"'?|,;+*/\\\s]+)|\[(-?\d{1,9})\]|\["((?:[^"\\]|\\.)*)"\]|\['((?:[^'\\]|\\.)*)'\])/
 
 const unescape = (text: string) => text.replace(/\\(.)/g, "$1")

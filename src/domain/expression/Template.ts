@@ -176,15 +176,15 @@ const findClosing = (text: string, from: number): number => {
   return -1
 }
 
-/** The operands between `??`, ignoring quoted ones. */
-const operandsOf = (text: string): ReadonlyArray<string> =>
-  text.match(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\?(?!\?)|[^?"'])+|\?\?/g)?.filter((part) => part !== "??") ?? []
+/** The operands and the `??` between them, which is none where it is quoted. */
+const partsOf = (text: string): ReadonlyArray<string> =>
+  text.match(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\?(?!\?)|[^?"'])+|\?\?/g) ?? []
 
 const parseExpression = (text: string): Parsed<Expression> => {
-  const texts = operandsOf(text)
-  const separators = (text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, "").match(/\?\?/g) ?? []).length
+  const parts = partsOf(text)
+  const texts = parts.filter((part) => part !== "??")
   if (text.trim() === "") return { mistake: '"{{}}" has no path' }
-  if (texts.length !== separators + 1) return { mistake: `"{{${text}}}" has no value beside "??"` }
+  if (2 * texts.length !== parts.length + 1) return { mistake: `"{{${text}}}" has no value beside "??"` }
   const operands: Array<Operand> = []
   for (const one of texts) {
     const operand = parseOperand(one.trim())

@@ -13,15 +13,15 @@ export interface Decimal {
 const maxLength = 400
 
 const decimalForm = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/
-const amountForm = /^-?\d+(?:\.\d+)?$/
 
 /** The decimal that a string writes, such as `-12.50`, or a number prints as; `undefined` if there is none. */
 export const decimalOf = (value: string | number): Decimal | undefined => {
-  if (typeof value === "string" && (value.length > maxLength || !amountForm.test(value))) return undefined
-  const [, whole, fraction = "", exponent = "0"] = decimalForm.exec(String(value)) ?? []
-  if (whole === undefined) return undefined
+  const isText = typeof value === "string"
+  if (isText && value.length > maxLength) return undefined
+  const [, whole, fraction = "", exponent] = decimalForm.exec(String(value)) ?? []
+  if (whole === undefined || (isText && exponent !== undefined)) return undefined
   const digits = BigInt(whole + fraction)
-  const scale = fraction.length - Number(exponent)
+  const scale = fraction.length - Number(exponent ?? 0)
   return scale < 0 ? { digits: digits * tenTo(-scale), scale: 0 } : { digits, scale }
 }
 

@@ -3,6 +3,7 @@ import { Redacted } from "effect"
 import type { CredentialSecrets } from "../../actors/ports/connection/Connections.js"
 import type { AuthMethod } from "../../domain/connector/AuthMethod.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
+import { readNumber } from "../../domain/expression/Numbers.js"
 import { readFormFields } from "../../domain/FormFields.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { html, type Markup } from "../Markup.js"
@@ -215,8 +216,11 @@ export const readEntries = (
     const text = form.get(name)
     if (part === "config" && type === "boolean") config[member] = text !== undefined
     else if (text === undefined || text === "") continue
-    else if (part === "config") config[member] = type === "string" ? text.trim() : Number(text)
-    else secrets[member] = Redacted.make(text)
+    else if (part === "config") {
+      const number = type === "string" ? Number.NaN : readNumber(text)
+      // What is no number is refused as the text that it is.
+      config[member] = Number.isFinite(number) ? number : text.trim()
+    } else secrets[member] = Redacted.make(text)
   }
   return { config, fields: secrets }
 }

@@ -2,7 +2,8 @@
 import { Either } from "effect"
 import type { WebhookPayload } from "../../actors/management/event/WebhookDelivery.js"
 import type { AskedText } from "../../domain/AskedTexts.js"
-import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
+import { charsetOf, formDecoder } from "../../domain/CharacterSets.js"
+import { InvalidRequest, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../domain/Failure.js"
 import type { Json } from "../../domain/Json.js"
 import {
   exactIntegerBytes,
@@ -22,12 +23,30 @@ const invalidForm = (code: string, message: string) =>
     details: [{ path: "", code, message }]
   })
 
-const readForm = (body: Uint8Array) =>
-  Either.mapLeft(formFields(body, webhookForm.fields), (problem) =>
-    problem === "null"
-      ? invalidForm("NOT_STORABLE", "contains the character U+0000, which cannot be stored: leave it out")
-      : invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`)
-  )
+const readForm = (body: Uint8Array, contentType: string | undefined): Either.Either<Json, BodyFailure> => {
+  const charset = charsetOf(contentType)
+  const decoder = formDecoder(charset)
+  if (decoder === undefined)
+    return Either.left(
+      new UnsupportedMediaType({
+        got: (contentType ?? "").slice(0, 100),
+        takes: "application/x-www-form-urlencoded, in UTF-8 or a known charset that contains ASCII, such as ISO-8859-1"
+      })
+    )
+  return Either.mapLeft(formFields(body, webhookForm.fields, decoder), (problem): BodyFailure => {
+    switch (problem) {
+      case "null":
+        return invalidForm("NOT_STORABLE", "contains the character U+0000, which cannot be stored: leave it out")
+      case "fields":
+        return invalidForm("OUT_OF_RANGE", `has more than ${webhookForm.fields} fields`)
+      case "encoding":
+        return new InvalidRequest({
+          code: "INVALID_REQUEST",
+          message: `the form is not ${decoder.encoding.toUpperCase()}: name its character set in the content type, such as charset=ISO-8859-1`
+        })
+    }
+  })
+}
 
 const asSent = (payload: Json): WebhookPayload => ({ payload, rounded: undefined })
 
@@ -65,7 +84,7 @@ export const readPayload = (
         ? readExactly(request, limit, asked)
         : Either.map(readJson(request, limit), (payload) => asSent(payload ?? {}))
     case "form":
-      return Either.map(readForm(body), asSent)
+      return Either.map(readForm(body, headers["content-type"]), asSent)
     case undefined:
       return Either.left(
         new UnsupportedMediaType({

@@ -14,6 +14,7 @@ import {
   type Tokens
 } from "../../actors/ports/connection/TokenEndpoint.js"
 import { tokenTimeout } from "../../domain/connection/Refresh.js"
+import { readNumber } from "../../domain/expression/Numbers.js"
 import { valueAt } from "../../domain/expression/Path.js"
 import { answerJson, answerText, exactAnswerJson } from "../../domain/connector/request/ProviderAnswer.js"
 import { isList, isObject, type JsonObject } from "../../domain/Json.js"
@@ -185,7 +186,8 @@ const textMember = (answer: JsonObject, name: string): string | undefined => {
 
 const tokensOf = (asked: TokenRequest, accessToken: string, answer: JsonObject): Tokens => {
   const refreshToken = textMember(answer, "refresh_token")
-  const seconds = Number(valueAt(answer, asked.expiresInField) ?? Number.NaN)
+  const expiresIn = valueAt(answer, asked.expiresInField)
+  const seconds = typeof expiresIn === "number" || typeof expiresIn === "string" ? readNumber(expiresIn) : Number.NaN
   const scope = textMember(answer, "scope")
   return {
     accessToken: Redacted.make(accessToken),

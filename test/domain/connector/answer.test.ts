@@ -34,6 +34,22 @@ describe("a result", () => {
     )
   })
 
+  it("maps headers that are sent in several lines as one list; a line that repeats a single value is left out", () => {
+    const given = answer({})
+    const headers = [
+      ["Link", "<a>"],
+      ["X-Id", "1"],
+      ["link", "<b>"],
+      ["ETag", "x"],
+      ["etag", "y"]
+    ] as const
+    const map = { link: "{{headers.link}}", id: '{{headers["x-id"]}}', tag: "{{headers.etag}}" }
+    assert.deepStrictEqual(
+      result({ ...given, headers: [...given.headers, ...headers] }, { map }),
+      Either.right({ link: "<a>, <b>", id: "1", tag: "x" })
+    )
+  })
+
   it("of an empty body is null, with any status and type", () => {
     for (const given of [
       answer("", { status: 204, type: "" }),
@@ -66,6 +82,74 @@ describe("a result", () => {
       result(answer(new Uint8Array([0xe9]), { type: "text/plain; charset=iso-8859-1" }), { type: "text" }),
       Either.right("é")
     )
+  })
+})
+
+describe("the text of a result", () => {
+  const latin1 = (text: string) => Uint8Array.from(Buffer.from(text, "latin1"))
+  const utf16 = (text: string) => Uint8Array.from(Buffer.from(text, "utf16le"))
+  const swapped = (text: string) => Uint8Array.from(Buffer.from(text, "utf16le").swap16())
+  const declared = '<?xml version="1.0" encoding="ISO-8859-1"?><a>\xe9</a>'
+
+  it.each<readonly [what: string, body: Uint8Array, type: string, ends: string]>([
+    ["the declaration of XML", latin1(declared), "application/xml", "<a>é</a>"],
+    ["one in other quotes", latin1(declared.replaceAll('"', "'")), "text/xml", "<a>é</a>"],
+    [
+      "the content type, before the declaration",
+      new TextEncoder().encode(declared),
+      "text/xml; charset=utf-8",
+      "<a>é</a>"
+    ],
+    [
+      "a byte order mark, before all",
+      new TextEncoder().encode(`\ufeff${declared}`),
+      "text/xml; charset=latin1",
+      "<a>é</a>"
+    ],
+    ["UTF-16 by its mark", utf16('\ufeff<?xml version="1.0" encoding="UTF-16"?><a>é</a>'), "text/xml", "<a>é</a>"],
+    ["UTF-16, big endian", swapped("\ufeff<a>é</a>"), "text/plain", "<a>é</a>"],
+    ["UTF-16 by its first letters", utf16("<?xml version='1.0' encoding='UTF-16'?><a>é</a>"), "text/xml", "<a>é</a>"],
+    [
+      "a declaration that cannot be true",
+      new TextEncoder().encode("<?xml encoding='UTF-16'?><a>é</a>"),
+      "text/xml",
+      "<a>é</a>"
+    ],
+    ["windows-1252", latin1("\x80\xe9"), "text/csv; charset=ISO-8859-1", "€é"],
+    ["an unknown name, if it is UTF-8", new TextEncoder().encode("é"), "text/csv; charset=nope", "é"]
+  ])("is decoded by %s", (_what, body, type, ends) => {
+    for (const way of ["text", "auto"] as const) {
+      const text = Either.getOrThrow(result(answer(body, { type }), { type: way }))
+      assert.isTrue(typeof text === "string" && text.endsWith(ends) && !text.startsWith("\ufeff"), String(text))
+    }
+  })
+
+  it("is JSON in any character set, after any byte order mark", () => {
+    for (const body of [
+      utf16('\ufeff{"a":"é"}'),
+      swapped('\ufeff{"a":"é"}'),
+      new TextEncoder().encode('\ufeff{"a":"é"}')
+    ])
+      assert.deepStrictEqual(result(answer(body)), Either.right({ a: "é" }))
+    const type = "application/json; charset=iso-8859-1"
+    assert.deepStrictEqual(result(answer(latin1('{"a":"\xe9"}'), { type })), Either.right({ a: "é" }))
+  })
+
+  it.each([
+    ["json", "application/json", /^the provider's answer has bytes that are no text in utf-8$/],
+    ["auto", "application/json", /^the provider's answer has bytes that are no text in utf-8$/],
+    ["text", "text/csv", /no text in utf-8: read it with the response type base64$/],
+    ["auto", "text/csv", /no text in utf-8: read it with the response type base64$/],
+    ["text", "text/csv; charset=nope", /neither UTF-8 nor in a known character set: its content type names nope/]
+  ] as const)("fails if it cannot be decoded: %s, %s", (way, type, message) => {
+    const given = answer(latin1('{"a":"\xe9"}'), { type })
+    assert.match(failure(given, { type: way }).message, message)
+    assert.strictEqual(failure(given, { type: way }).category, "provider")
+    assert.deepStrictEqual(result(given, { type: "base64" }), Either.right("eyJhIjoi6SJ9"))
+  })
+
+  it("of an error may have replacement characters", () => {
+    assert.include(failure(answer(latin1("caf\xe9"), { status: 400, type: "text/plain" })).message, "caf\ufffd")
   })
 })
 

@@ -144,6 +144,36 @@ describe("a condition", () => {
     [{ not: { all: [{ path: "n", op: "gte", value: 5 }, { any: [{ path: "s", op: "endsWith", value: "x" }] }] } }, true]
   ] as const)("%j is %s", (condition, expected) => assert.strictEqual(meets(condition, value), expected))
 
+  it.each<readonly [left: Json, op: "lt" | "lte" | "gt" | "gte", right: Json, expected: boolean]>([
+    ["", "lt", 100, false],
+    ["", "gte", 0, false],
+    [" ", "lt", 100, false],
+    [" \t\n", "gte", 0, false],
+    ["0x10", "gt", 1, false],
+    ["0b11", "lt", 9, false],
+    ["Infinity", "gt", 1, false],
+    ["1_000", "gt", 1, false],
+    ["1e3", "gt", 999, true],
+    [" 12.50 ", "lt", 100, true],
+    ["+5", "gte", "5", true],
+    [".5", "lt", "0.6", true],
+    ["9007199254740993", "gt", "9007199254740992", true],
+    ["9007199254740992", "gt", "9007199254740992", false],
+    ["9007199254740992", "gte", "9007199254740992", true],
+    ["9007199254740991", "lt", "9007199254740992", true],
+    ["9007199254740993", "lte", 9007199254740992, false],
+    [9007199254740992, "lt", "9007199254740993", true],
+    ["-9007199254740993", "lt", "-9007199254740992", true],
+    ["100000000000000000000", "gt", "99999999999999999999", true],
+    ["100000000000000000001", "gt", 1e20, true],
+    ["9".repeat(400), "gt", `${"9".repeat(399)}8`, true],
+    [`${"9".repeat(401)}`, "gt", 5, false],
+    ["b", "gt", "a", true],
+    [" ", "lt", "a", true]
+  ])("%j %s %j is %s", (left, op, right, expected) => {
+    assert.strictEqual(meets({ path: "v", op, value: right }, { v: left }), expected)
+  })
+
   it.each(["(a)\\1", "(?=a)b", "[", "a{2000}", "(?:(?:[ab]{1,30}){1,30}){1,30}", "a".repeat(501)])(
     "the pattern %s, which no linear engine can match, is refused and meets nothing",
     (pattern) => {

@@ -152,13 +152,18 @@ const base64Length = Math.ceil((guest.fetchBytes * 4) / 3)
 
 export const answerParsers: ReadonlyArray<Parser> = [
   parser(
-    ["src/domain/connector/request/Pagination.ts#afterLink", "src/domain/connector/request/Pagination.ts#linkToFollow"],
+    [
+      "src/domain/connector/request/Pagination.ts#afterLink",
+      "src/domain/connector/request/Pagination.ts#answeredUrl",
+      "src/domain/connector/request/Pagination.ts#linkToFollow"
+    ],
     answerHeaderBytes,
     (link: string) => [
       nextPageArgs(
         byLinkParameter,
         {},
-        { status: 200, headers: [["link", `<${link}>; rel="next"`]], body: bytes("[]") }
+        { status: 200, url: link, headers: [["link", `<${link}>; rel="next"`]], body: bytes("[]") },
+        "https://a.example/x"
       ),
       linkToFollow(byLink, { $next: link }, "https://a.example")
     ],
@@ -267,7 +272,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
   ),
   parser(
     [
-      "src/domain/connector/request/ProviderAnswer.ts#readAnswerJson",
+      "src/domain/connector/request/ProviderAnswer.ts#readJsonText",
       "src/domain/connector/request/ActionResult.ts#readJsonBody"
     ],
     guest.fetchBytes,
@@ -322,7 +327,8 @@ export const answerParsers: ReadonlyArray<Parser> = [
   parser(
     "src/domain/connector/request/Pagination.ts#linkWithRelation",
     answerHeaderBytes,
-    (link: string) => nextPageArgs(byLink, {}, { status: 200, headers: [["link", link]], body: bytes("[]") }),
+    (link: string) =>
+      nextPageArgs(byLink, {}, { status: 200, headers: [["link", link]], body: bytes("[]") }, "https://a.example/"),
     {
       "open brackets": repeated("<"),
       "links without a relation": repeated("<a>;"),

@@ -11,6 +11,7 @@ import type { AuthMethod, CredentialField, OAuth2Method } from "../../../domain/
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
+import { readNumber } from "../../../domain/expression/Numbers.js"
 import { timeAfter } from "../../../domain/Time.js"
 import type { CredentialSecrets } from "../../ports/connection/Connections.js"
 import { Digests } from "../../ports/Digests.js"
@@ -121,8 +122,8 @@ const make = Effect.gen(function* () {
       const unknown = Object.keys(others).find((name) => !method.fields.some((field) => field.name === name))
       if (unknown !== undefined) return yield* invalid(`credential.${unknown}`, "UNKNOWN_FIELD", "is not known")
       if (accessToken === undefined) return yield* invalid("credential.accessToken", "REQUIRED", "is required")
-      const seconds = expiresIn === undefined ? null : Number(Redacted.value(expiresIn))
-      if (seconds !== null && !(seconds > 0))
+      const seconds = expiresIn === undefined ? null : readNumber(Redacted.value(expiresIn))
+      if (seconds !== null && !(seconds > 0 && Number.isFinite(seconds)))
         return yield* invalid("credential.expiresIn", "INVALID_VALUE", "must be a number of seconds")
       const now = yield* Clock.currentTimeMillis
       const value: Credential = {

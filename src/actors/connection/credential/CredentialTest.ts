@@ -126,7 +126,8 @@ const make = Effect.gen(function* () {
         const compiled = yield* patterns.ofCondition(organisation, action.response.errorWhen)
         const answer = yield* send(owner, method, values, config, request)
         const now = yield* Clock.currentTimeMillis
-        const read = yield* inSlices(actionAnswer(definition, action, answer, now, compiled))
+        const answered = { answer, url: request.url, args: test.args ?? {} }
+        const read = yield* inSlices(actionAnswer(definition, action, answered, now, compiled))
         return Either.match(read, {
           onLeft: failedResult(scrub),
           onRight: ({ exact }) => passedResult(test)(redactSecrets(exact))

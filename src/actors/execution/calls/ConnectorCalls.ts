@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import type { ActionDefinition } from "../../../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { findMock } from "../../../domain/connector/Mocking.js"
+import { withoutPageMemory } from "../../../domain/connector/request/PageMemory.js"
 import { pageItems } from "../../../domain/connector/request/Pagination.js"
 import type { Json } from "../../../domain/Json.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"
@@ -47,7 +48,7 @@ export const makeConnectorCalls = Effect.gen(function* () {
       const { action, definition } = yield* findBoundAction(request, at, options.version)
       notes.actionVersion = action.version
       const input = args[0] ?? {}
-      const mocked = yield* mockedOutput(request, at, definition, action, input)
+      const mocked = yield* mockedOutput(request, at, definition, action, withoutPageMemory(input))
       if (mocked !== undefined) {
         return { value: options.isPaged ? { items: [...pageItems(action, mocked)], next: null } : mocked }
       }

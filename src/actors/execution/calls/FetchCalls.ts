@@ -66,10 +66,13 @@ const redirectedFailure = ({ origin, pathname }: URL): CallFailure =>
     code: "REDIRECTED"
   })
 
-/** A body that is UTF-8 is passed as text: the trace stays readable and the guest need not decode it. */
+/**
+ * A body that is UTF-8 is passed as text: the trace stays readable and the guest need not decode it. With a byte order mark it is
+ * passed as bytes: the guest leaves the mark out of text and keeps it in bytes.
+ */
 const bodyMember = (bytes: Uint8Array): { readonly body: string } | { readonly bodyBase64: string } => {
   const text = decodeUtf8(bytes)
-  return text === undefined ? { bodyBase64: Encoding.encodeBase64(bytes) } : { body: text }
+  return text === undefined || text.startsWith("\ufeff") ? { bodyBase64: Encoding.encodeBase64(bytes) } : { body: text }
 }
 
 const responseResult = (requested: URL, response: EgressResponse): HostCallResult => ({

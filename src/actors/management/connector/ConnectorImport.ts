@@ -1,8 +1,10 @@
 /** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
 import { Duration, Effect, Either, Schema } from "effect"
 import { ImportRequest } from "../../../domain/connector/ConnectorRecord.js"
+import { decodeText } from "../../../domain/CharacterSets.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
+import { headerOf } from "../../../domain/connector/request/ProviderAnswer.js"
 import { plainOrigin, plainHttpMistake, plainUrls } from "../../../domain/connector/request/PlainHttp.js"
 import { type Detail, invalid, Unavailable, ValidationFailed } from "../../../domain/Failure.js"
 import type { OrganisationId } from "../../../domain/Ids.js"
@@ -90,9 +92,11 @@ const make = Effect.gen(function* () {
         EgressBusy: ({ reason }) =>
           new Unavailable({ reason: `the document was not read: ${reason}`, retryAfterSeconds: 5 })
       }),
-      Effect.flatMap(({ body, status }) =>
+      Effect.flatMap(({ body, headers, status }) =>
         status === 200
-          ? Effect.succeed(new TextDecoder().decode(body))
+          ? Effect.mapError(decodeText(body, headerOf(headers, "content-type")), (why) =>
+              invalid(path, "INVALID_VALUE", `cannot be read: it ${why}`)
+            )
           : invalid(path, "UNREACHABLE", `cannot be read: it answered ${status}`)
       )
     )

@@ -9,6 +9,7 @@ import type { Json } from "../../Json.js"
 import type { Sliced } from "../../mapping/MapCost.js"
 import type { ActionDefinition } from "../Action.js"
 import { actionResult, isReadAsJson, mapResult } from "./ActionResult.js"
+import { withoutPageMemory } from "./PageMemory.js"
 import { nextPageArgs } from "./Pagination.js"
 import { exactAnswerJson, mayHaveLargeIntegers, type ProviderAnswer, type ProviderFailure } from "./ProviderAnswer.js"
 
@@ -24,25 +25,34 @@ export interface ActionAnswer {
   readonly next: Json | null
 }
 
-/** Reads the answer to a call with these arguments. Yields where other work may go on. The other parameters are those of `actionResult`. */
+/** A request that was answered. */
+export interface AnsweredRequest {
+  readonly answer: ProviderAnswer
+  readonly url: string
+  /** Of the call, with the memory of the pages before. */
+  readonly args: Json
+}
+
+/** Reads an answer. Yields where other work may go on. The other parameters are those of `actionResult`. */
 export function* actionAnswer(
   definition: Parameters<typeof actionResult>[0],
   action: ActionDefinition,
-  answer: ProviderAnswer,
+  { answer, args, url }: AnsweredRequest,
   now: number,
-  patterns: Parameters<typeof actionResult>[4],
-  args: Json = {}
+  patterns: Parameters<typeof actionResult>[4]
 ): Sliced<Either.Either<ActionAnswer, ProviderFailure>> {
-  const read = actionResult(definition, action, answer, now, patterns, args)
+  const own = withoutPageMemory(args)
+  const read = actionResult(definition, action, answer, now, patterns, own)
   if (Either.isLeft(read)) return Either.left(read.left)
   const plain = read.right
   const isLarge = isReadAsJson(action, answer) && mayHaveLargeIntegers(answer)
   if (isLarge) yield
   const body = isLarge ? exactAnswerJson(answer) : undefined
-  const next = nextPageArgs(action, args, answer, body)
-  if (body === undefined) return Either.right({ result: plain, exact: plain, rounded: undefined, next })
+  const next = nextPageArgs(action, args, answer, url, body)
+  if (Either.isLeft(next)) return Either.left(next.left)
+  if (body === undefined) return Either.right({ result: plain, exact: plain, rounded: undefined, next: next.right })
   yield
-  const exact = mapResult(action, answer, body, args)
+  const exact = mapResult(action, answer, body, own)
   const kept = keepIntegers(plain, exact, askedTexts([action.outputSchema]))
-  return Either.right({ result: kept.value, exact, rounded: kept.rounded, next })
+  return Either.right({ result: kept.value, exact, rounded: kept.rounded, next: next.right })
 }

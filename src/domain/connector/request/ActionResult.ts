@@ -13,10 +13,12 @@ import { answerSteps, StepBudget } from "../../expression/StepBudget.js"
 import {
   answerJson,
   answerText,
+  decodeAnswer,
+  headerLists,
   mediaType,
   type ProviderAnswer,
   type ProviderFailure,
-  readAnswerJson
+  readJsonText
 } from "./ProviderAnswer.js"
 import { readRateHeaders } from "./RateReading.js"
 import { isTransient } from "./Retry.js"
@@ -67,23 +69,28 @@ export const actionResult = (
 const readSuccessBody = (action: ActionDefinition, answer: ProviderAnswer): Either.Either<Json, string> => {
   if (answer.body.length === 0) return Either.right(null)
   const type = mediaType(answer)
+  const text = () =>
+    Either.mapLeft(decodeAnswer(answer), (why) => `the provider's answer ${why}: read it with the response type base64`)
   switch (action.response.type) {
     case "text":
-      return Either.right(answerText(answer))
+      return text()
     case "base64":
       return Either.right(Encoding.encodeBase64(answer.body))
     case "auto":
       if (isJsonType(type)) return readJsonBody(answer, type)
-      return Either.right(
-        /^text\/|[/+]xml$|javascript|urlencoded/.test(type) ? answerText(answer) : Encoding.encodeBase64(answer.body)
-      )
+      return /^text\/|[/+]xml$|javascript|urlencoded/.test(type)
+        ? text()
+        : Either.right(Encoding.encodeBase64(answer.body))
     case "json":
-      return answerText(answer).trim() === "" ? Either.right(null) : readJsonBody(answer, type)
+      return readJsonBody(answer, type)
   }
 }
 
 const readJsonBody = (answer: ProviderAnswer, type: string): Either.Either<Json, string> => {
-  const read = readAnswerJson(answer)
+  const text = decodeAnswer(answer)
+  if (Either.isLeft(text)) return Either.left(`the provider's answer ${text.left}`)
+  if (text.right.trim() === "") return Either.right(null)
+  const read = readJsonText(text.right)
   if (read === undefined) {
     return Either.left(
       isJsonType(type)
@@ -102,8 +109,7 @@ export const mapResult = (action: ActionDefinition, answer: ProviderAnswer, body
   const { map } = action.response
   if (map === undefined) return body
   if (typeof map === "string") return valueAt(body, map) ?? null
-  const headers = Object.fromEntries(answer.headers.map(([name, value]) => [name.toLowerCase(), value]))
-  const scope: JsonObject = { body, status: answer.status, headers, args }
+  const scope: JsonObject = { body, status: answer.status, headers: headerLists(answer.headers), args }
   return renderAll(map, scope)
 }
 

@@ -5,37 +5,64 @@ import type { ActionDefinition, Pagination } from "../Action.js"
 import { readPath, valueAt } from "../../expression/Path.js"
 import { scanItemPath } from "../../mapping/ItemPath.js"
 import { type CallMistake, callMistake } from "./ValueEncoding.js"
-import { headerOf, answerJson, type ProviderAnswer } from "./ProviderAnswer.js"
+import { answerJson, headerListOf, headerOf, type ProviderAnswer, type ProviderFailure } from "./ProviderAnswer.js"
+import { emptyPagesBefore, rememberEmptyPages, rememberPage } from "./PageMemory.js"
 import { parseUrl } from "../../Url.js"
+import { readNumber } from "../../expression/Numbers.js"
 
 /** The argument for a link that is followed as it is. */
 export const linkArgument = "$next"
 
+/** Empty pages in a row after which a list fails, whose provider says that there is more. */
+const maxEmptyPages = 1_000
+
 /**
- * The arguments of the next page; null after the last page, or if the action has no pages. `exact`: the body with integers
- * beyond 2^53 as text, if it has some, so that a cursor is sent back digit by digit.
+ * The arguments of the next page; null after the last page, or if the action has no pages. `url`: of the request. `exact`: the
+ * body with integers beyond 2^53 as text, if it has some, so that a cursor is sent back digit by digit. Left: the list would
+ * never end.
  */
 export const nextPageArgs = (
   action: ActionDefinition,
   args: Json,
   answer: ProviderAnswer,
+  url: string,
   exact?: Json
-): Json | null => {
+): Either.Either<Json | null, ProviderFailure> => {
   const { pagination } = action
-  if (pagination === undefined) return null
+  if (pagination === undefined) return Either.right(null)
   const body = exact ?? answerJson(answer)
   const current = isObject(args) ? args : {}
   const more = pagination.hasMore === undefined ? undefined : valueAt(body, pagination.hasMore)
-  if (more === false || more === "false" || more === 0) return null
-  switch (pagination.type) {
-    case "cursor":
-      return afterCursor(pagination, current, tokenOf(pagination, answer, body))
-    case "link":
-      return afterLink(pagination, current, linkOf(pagination, answer, body))
-    case "offset":
-    case "page":
-      return afterCount(pagination, current, body, itemsIn(action, body), more === true)
-  }
+  if (more === false || more === "false" || more === 0) return Either.right(null)
+  const hasMore = more === true || more === "true" || more === 1
+  const next = (() => {
+    switch (pagination.type) {
+      case "cursor":
+        return afterCursor(pagination, current, tokenOf(pagination, answer, body))
+      case "link":
+        return afterLink(pagination, current, linkOf(pagination, answer, body), answeredUrl(answer, url), url)
+      case "offset":
+      case "page":
+        return afterCount(pagination, current, body, itemsIn(action, body), hasMore)
+    }
+  })()
+  return typeof next === "string" ? Either.left(endless(answer, next)) : Either.right(next)
+}
+
+/** A failure that says why a list would never end. */
+const endless = ({ status }: ProviderAnswer, message: string): ProviderFailure => ({
+  category: "provider",
+  status,
+  message,
+  code: "PAGINATION_LOOP",
+  body: null,
+  retryAfterMillis: null
+})
+
+/** The URL to which links are relative: the one that answered, if a redirect did not lead to another origin. */
+const answeredUrl = ({ url }: ProviderAnswer, asked: string): string => {
+  const [answered, own] = [url === undefined ? undefined : parseUrl(url), parseUrl(asked)]
+  return answered !== undefined && answered.origin === own?.origin ? `${answered.origin}${answered.pathname}` : asked
 }
 
 /** The items of a page in the action's result. */
@@ -101,12 +128,22 @@ const tokenOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | un
       : valueAt(body, pagination.next)
     : headerOf(answer.headers, pagination.nextHeader)
 
-const afterCursor = (pagination: Pagination, args: JsonObject, token: Json | undefined): Json | null => {
+/** Arguments; null: the list ends; a text: why it would never end. */
+type Next = JsonObject | null | string
+
+/** The next page's arguments, unless the page was read already. `last`: the cursor or link of this page. */
+const unlessRead = (args: JsonObject, last: Json | undefined, next: Json, what: string, changed: JsonObject): Next => {
+  if (last !== undefined && String(next) === String(last)) return null
+  const remembered = rememberPage(args, last, String(next))
+  return remembered === undefined
+    ? `the provider gave ${what} of an earlier page of this list again: the list would never end`
+    : { ...remembered, ...changed }
+}
+
+const afterCursor = (pagination: Pagination, args: JsonObject, token: Json | undefined): Next => {
   const { param = "cursor" } = pagination
-  const last = args[param]
-  // An unchanged cursor would loop forever.
-  const usable = (typeof token === "string" && token !== "") || typeof token === "number"
-  return usable && token !== last ? { ...args, [param]: token } : null
+  const isUsable = (typeof token === "string" && token !== "") || typeof token === "number"
+  return isUsable ? unlessRead(args, args[param], token, "the cursor", { [param]: token }) : null
 }
 
 const linkOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | undefined): string | undefined => {
@@ -114,7 +151,7 @@ const linkOf = (pagination: Pagination, answer: ProviderAnswer, body: Json | und
     const found = valueAt(body, pagination.next)
     return typeof found === "string" && found !== "" ? found : undefined
   }
-  const text = headerOf(answer.headers, pagination.nextHeader ?? "link")
+  const text = headerListOf(answer.headers, pagination.nextHeader ?? "link")
   return text === undefined ? undefined : linkWithRelation(text, "next")
 }
 
@@ -127,18 +164,28 @@ const linkWithRelation = (text: string, relation: string): string | undefined =>
   return undefined
 }
 
-const afterLink = (pagination: Pagination, args: JsonObject, link: string | undefined): Json | null => {
+const afterLink = (
+  pagination: Pagination,
+  args: JsonObject,
+  link: string | undefined,
+  base: string,
+  asked: string
+): Next => {
   if (link === undefined) return null
   const { param } = pagination
-  if (param === undefined) return link === args[linkArgument] ? null : { ...args, [linkArgument]: link }
-  if (parseUrl(link, "https://relative.invalid") === undefined) return null
-  const value = new URL(link, "https://relative.invalid").searchParams.get(pagination.linkParam ?? param)
-  return value === null || value === args[param] ? null : { ...args, [param]: value }
+  const target = parseUrl(link, base)
+  if (param === undefined) {
+    // A link that is none is refused when it is followed.
+    const next = target?.href ?? link
+    return unlessRead(args, args[linkArgument] ?? asked, next, "the link", { [linkArgument]: next })
+  }
+  const value = target?.searchParams.get(pagination.linkParam ?? param) ?? null
+  return value === null ? null : unlessRead(args, args[param], value, "the link", { [param]: value })
 }
 
 const numberOf = (value: Json | undefined): number | undefined => {
-  const number = typeof value === "string" && value !== "" ? Number(value) : value
-  return typeof number === "number" && Number.isFinite(number) ? number : undefined
+  const number = typeof value === "string" || typeof value === "number" ? readNumber(value) : Number.NaN
+  return Number.isFinite(number) ? number : undefined
 }
 
 const numberAt = (value: Json | undefined, path: string | undefined): number | undefined =>
@@ -150,6 +197,25 @@ const itemsIn = ({ pagination, response }: ActionDefinition, body: Json | undefi
   return path === undefined ? body : listAt(body, path)
 }
 
+/** How far a list has been read by counting. */
+interface Progress {
+  readonly count: number
+  readonly size: number | undefined
+  /** Of items and of pages, with this one. */
+  readonly items: number
+  readonly pages: number
+}
+
+/** Whether a page follows; after an empty one only if the provider says so. */
+const hasFollowing = (pagination: Pagination, body: Json | undefined, more: boolean, read: Progress): boolean => {
+  const pages = numberAt(body, pagination.totalPages)
+  if (pages !== undefined) return read.pages < pages
+  if (read.count === 0) return more
+  const total = numberAt(body, pagination.total)
+  if (total !== undefined) return read.items < total
+  return more || read.size === undefined || read.count >= read.size
+}
+
 /** The next page or offset, by counting. */
 const afterCount = (
   pagination: Pagination,
@@ -157,22 +223,21 @@ const afterCount = (
   body: Json | undefined,
   found: Json | undefined,
   more: boolean
-): Json | null => {
+): Next => {
   const byPage = pagination.type === "page"
   const { first = byPage ? 1 : 0, param = pagination.type } = pagination
   const count = found !== undefined && isList(found) ? found.length : 0
-  if (count === 0) return null
   const size = numberAt(args, pagination.sizeParam) ?? pagination.size
+  const step = byPage ? 1 : count === 0 ? (size ?? 0) : count
+  if (step <= 0) return null
   const at = numberOf(args[param]) ?? first
-  const next = byPage ? at + 1 : at + count
-  const pages = numberAt(body, pagination.totalPages)
-  const total = numberAt(body, pagination.total)
-  const seen = byPage ? (at - first) * (size ?? count) + count : next - first
-  const hasNext =
-    pages !== undefined
-      ? next - first < pages
-      : total !== undefined
-        ? seen < total
-        : more || size === undefined || count >= size
-  return hasNext ? { ...args, [param]: next } : null
+  const done = at + step - first
+  const read: Progress = byPage
+    ? { count, size, items: (done - 1) * (size ?? count) + count, pages: done }
+    : { count, size, items: done, pages: done / (size ?? step) }
+  if (!hasFollowing(pagination, body, more, read)) return null
+  const empty = count === 0 ? emptyPagesBefore(args) + 1 : 0
+  return empty < maxEmptyPages
+    ? { ...rememberEmptyPages(args, empty), [param]: at + step }
+    : `the provider gave ${maxEmptyPages} empty pages in a row, and says that there are more`
 }

@@ -1,4 +1,6 @@
 /** A provider's answer or failure, and readers of its headers and body. Pure. */
+import type { Either } from "effect"
+import { decodeText, showText } from "../../CharacterSets.js"
 import { findUnstorable, type Json, type Unstorable } from "../../Json.js"
 import { findProblem, locatedLength } from "../../JsonText.js"
 import { everyText } from "../../AskedTexts.js"
@@ -16,6 +18,8 @@ export interface ProviderHead {
 /** An answer with its whole body. */
 export interface ProviderAnswer extends ProviderHead {
   readonly body: Uint8Array
+  /** The URL that answered, after redirects; absent: that of the request. */
+  readonly url?: string
 }
 
 /** A failed call of a provider. */
@@ -40,14 +44,38 @@ export const headerOf = (headers: ProviderHeaders, name: string): string | undef
   return headers.find(([key]) => key.toLowerCase() === lowerName)?.[1]
 }
 
-/** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
-export const answerJson = (answer: ProviderAnswer): Json | undefined => readAnswerJson(answer)?.value
+/** Headers with one value by their definition: a line that repeats one is a mistake, and would make a list no value at all. */
+const singleHeaders =
+  /^(?:age|content-(?:disposition|length|location|md5|range|type)|date|etag|expires|last-modified|location|retry-after)$/
 
-/** Like `answerJson`, with what of the value cannot be stored. */
-export const readAnswerJson = (
-  answer: ProviderAnswer
+/** The value of a header, ignoring case: its lines are one list, joined by `, ` (RFC 9110, 5.3). `undefined`: no such line. */
+export const headerListOf = (headers: ProviderHeaders, name: string): string | undefined => {
+  const lowerName = name.toLowerCase()
+  if (singleHeaders.test(lowerName)) return headerOf(headers, lowerName)
+  const lines = headers.filter(([key]) => key.toLowerCase() === lowerName)
+  return lines.length === 0 ? undefined : lines.map(([, value]) => value).join(", ")
+}
+
+/** All headers by their names in lower case, each as `headerListOf` reads it. */
+export const headerLists = (headers: ProviderHeaders): { readonly [name: string]: string } => {
+  const lines = new Map<string, Array<string>>()
+  for (const [name, value] of headers) {
+    const lowerName = name.toLowerCase()
+    const before = lines.get(lowerName)
+    if (before === undefined) lines.set(lowerName, [value])
+    else if (!singleHeaders.test(lowerName)) before.push(value)
+  }
+  return Object.fromEntries([...lines].map(([name, values]) => [name, values.join(", ")]))
+}
+
+/** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
+export const answerJson = (answer: ProviderAnswer): Json | undefined => readJsonText(answerText(answer))?.value
+
+/** The JSON value of a text, with what of it cannot be stored; `undefined` if it is not JSON or has too many values. */
+export const readJsonText = (
+  untrimmed: string
 ): { readonly value: Json; readonly problem: Unstorable | undefined } | undefined => {
-  const text = answerText(answer).trim()
+  const text = untrimmed.trim()
   const problem = text === "" ? "tooHeavy" : findProblem(text)
   if (problem === "tooHeavy") return undefined
   try {
@@ -82,16 +110,10 @@ const locate = (text: string, value: Json, reason: Unstorable["reason"]): Unstor
 export const mediaType = (answer: ProviderAnswer): string =>
   (headerOf(answer.headers, "content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? ""
 
-/** The body as text, in the declared character set. */
-export const answerText = (answer: ProviderAnswer): string => {
-  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(headerOf(answer.headers, "content-type") ?? "")?.[1]
-  return decoderOf(charset).decode(answer.body)
-}
+/** The body as text, in its character set. Left: why it cannot be decoded. */
+export const decodeAnswer = ({ body, headers }: ProviderAnswer): Either.Either<string, string> =>
+  decodeText(body, headerOf(headers, "content-type"))
 
-const decoderOf = (charset: string | undefined) => {
-  try {
-    return new TextDecoder(charset ?? "utf-8")
-  } catch {
-    return new TextDecoder()
-  }
-}
+/** Like `decodeAnswer`, with a replacement character for what cannot be decoded: to search, and to show. */
+export const answerText = ({ body, headers }: ProviderAnswer): string =>
+  showText(body, headerOf(headers, "content-type"))

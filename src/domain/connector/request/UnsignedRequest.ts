@@ -8,6 +8,7 @@ import type { ActionDefinition } from "../Action.js"
 import { actionBaseUrl, expressionName, ownOrigin } from "./BaseUrl.js"
 import { type Content, contentOf } from "./RequestContent.js"
 import type { ConnectorDefinition } from "../Definition.js"
+import { withoutPageMemory } from "./PageMemory.js"
 import { linkToFollow } from "./Pagination.js"
 import {
   type CallMistake,
@@ -48,7 +49,7 @@ export const buildRequest = (
   input: CallInput
 ): Either.Either<UnsignedRequest, CallMistake> => {
   const scope: JsonObject = {
-    args: input.args,
+    args: withoutPageMemory(input.args),
     connection: { config: input.config },
     idempotencyKey: input.idempotencyKey.slice(0, action.idempotency?.maxLength)
   }
