@@ -38,6 +38,30 @@ export const headerOf = (headers: ProviderHeaders, name: string): string | undef
   return headers.find(([key]) => key.toLowerCase() === lowerName)?.[1]
 }
 
+/** Headers with one value by their definition: a line that repeats one is a mistake, and would make a list no value at all. */
+const singleHeaders =
+  /^(?:age|content-(?:disposition|length|location|md5|range|type)|date|etag|expires|last-modified|location|retry-after)$/
+
+/** The value of a header, ignoring case: its lines are one list, joined by `, ` (RFC 9110, 5.3). `undefined`: no such line. */
+export const headerListOf = (headers: ProviderHeaders, name: string): string | undefined => {
+  const lowerName = name.toLowerCase()
+  if (singleHeaders.test(lowerName)) return headerOf(headers, lowerName)
+  const lines = headers.filter(([key]) => key.toLowerCase() === lowerName)
+  return lines.length === 0 ? undefined : lines.map(([, value]) => value).join(", ")
+}
+
+/** All headers by their names in lower case, each as `headerListOf` reads it. */
+export const headerLists = (headers: ProviderHeaders): { readonly [name: string]: string } => {
+  const lines = new Map<string, Array<string>>()
+  for (const [name, value] of headers) {
+    const lowerName = name.toLowerCase()
+    const before = lines.get(lowerName)
+    if (before === undefined) lines.set(lowerName, [value])
+    else if (!singleHeaders.test(lowerName)) before.push(value)
+  }
+  return Object.fromEntries([...lines].map(([name, values]) => [name, values.join(", ")]))
+}
+
 /** The body as JSON, ignoring its content type; `undefined` if it is not JSON or has too many values. */
 export const answerJson = (answer: ProviderAnswer): Json | undefined => readAnswerJson(answer)?.value
 

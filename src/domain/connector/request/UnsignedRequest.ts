@@ -11,6 +11,7 @@ import type { ConnectorDefinition } from "../Definition.js"
 import { linkToFollow } from "./Pagination.js"
 import {
   type CallMistake,
+  encodeCookies,
   encodeHeader,
   isDotSegment,
   callMistake,
@@ -164,6 +165,8 @@ const headersOf = (
       const [key, text] = yield* encodeHeader(name, value, `headers.${name}`)
       headers.set(key, text)
     }
+    const cookies = encodeCookies(renderMembers(action.request.cookies ?? {}, scope))
+    if (cookies.length > 0) headers.set("cookie", [headers.get("cookie") ?? [], ...cookies].flat().join("; "))
     if (action.idempotency?.header !== undefined) {
       const [key, text] = yield* encodeHeader(
         action.idempotency.header,
