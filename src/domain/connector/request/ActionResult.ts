@@ -73,7 +73,7 @@ const readSuccessBody = (action: ActionDefinition, answer: ProviderAnswer): Eith
     case "base64":
       return Either.right(Encoding.encodeBase64(answer.body))
     case "auto":
-      if (isJsonType(type)) return readJsonBody(answer, type)
+      if (isJsonType(type)) return answerText(answer).trim() === "" ? Either.right(null) : readJsonBody(answer, type)
       return Either.right(
         /^text\/|[/+]xml$|javascript|urlencoded/.test(type) ? answerText(answer) : Encoding.encodeBase64(answer.body)
       )

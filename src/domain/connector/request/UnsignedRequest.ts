@@ -13,6 +13,7 @@ import {
   type CallMistake,
   encodeCookies,
   encodeHeader,
+  encodeItems,
   isDotSegment,
   callMistake,
   encodePathValue,
@@ -93,7 +94,7 @@ const pathOf = (
       const value = evaluate(part.operands, scope)
       const name = expressionName(part.operands)
       const encoded = path.includes("?")
-        ? Either.right(encodeURIComponent(String(value ?? "").toWellFormed()))
+        ? Either.right(encodeItems(value))
         : encodePathValue(value, name, request.pathValues === "segments")
       if (Either.isLeft(encoded)) return Either.left(encoded.left)
       path += encoded.right

@@ -33,7 +33,7 @@ export const encodePathValue = (value: Json, path: string, many: boolean): Eithe
   // Also for encoded slashes, since some servers decode before they resolve dot segments.
   const parts = text.split(/[/\\]/)
   if (parts.some(isDotSegment)) return callMistake(path, 'has "." or ".." as a part, which would change the path')
-  if (!many) return Either.right(items.map(encodeURIComponent).join(","))
+  if (!many) return Either.right(encodeItems(value))
   const segments = text.replace(/^\/+/, "").split("/")
   if (segments.some((segment, at) => segment === "" && at < segments.length - 1)) {
     return callMistake(path, "has an empty part")
@@ -109,12 +109,13 @@ export const encodeHeader = (
 /** Whether a text can be the name of a header or a cookie. */
 export const isHeaderName = (name: string): boolean => headerName.test(name)
 
-/** Cookies as `name=value`, encoded so that no value adds another one; none for null. The items of a list are joined by commas. */
+/** A value as one percent-encoded text; the items of a list are joined by commas, and their own commas are encoded. */
+export const encodeItems = (value: Json): string =>
+  (isList(value) ? value : [value]).map((item) => encodeURIComponent(asText(item).toWellFormed())).join(",")
+
+/** Cookies as `name=value`, encoded so that no value adds another one; none for null. */
 export const encodeCookies = (cookies: JsonObject): ReadonlyArray<string> =>
-  Object.entries(cookies).flatMap(([name, value]) => {
-    const items = isList(value) ? value.map(asText) : [asText(value)]
-    return value === null ? [] : [`${name}=${items.map((item) => encodeURIComponent(item.toWellFormed())).join(",")}`]
-  })
+  Object.entries(cookies).flatMap(([name, value]) => (value === null ? [] : [`${name}=${encodeItems(value)}`]))
 
 /** Whether a text can be a header's value: Latin-1 without line breaks and other control characters. */
 export const isHeaderText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
