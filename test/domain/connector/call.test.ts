@@ -168,40 +168,6 @@ describe("values in a query", () => {
   })
 })
 
-describe("a list joined in one text", () => {
-  it.each<[Json, string]>([
-    [["Doe, Jane", "Smith"], "Doe%2C%20Jane,Smith"],
-    [["only, one"], "only%2C%20one"],
-    ["as,it,is", "as,it,is"],
-    [[{ a: 1, b: 2 }, "x"], "%7B%22a%22:1%2C%22b%22:2%7D,x"],
-    [["10:30", "b"], "10:30,b"]
-  ])("has the commas of its items encoded, so that %j stays what it is", (list, expected) => {
-    const query = request(get("/c", { queryStyle: "comma", query: { l: "{{args.l}}" } }), { l: list })
-    assert.strictEqual(query.url, `https://api.acme.example/v3/c?l=${expected}`)
-    const form = request(
-      { request: { method: "POST", path: "/c", bodyType: "form", formStyle: "comma", body: { l: "{{args.l}}" } } },
-      { l: list }
-    )
-    assert.strictEqual(form.body, `l=${expected}`)
-  })
-
-  it("in the text of a path's query has them encoded, too", () =>
-    assert.strictEqual(
-      request(get("/c?l={{args.l}}"), { l: ["a,b", "c"] }).url,
-      "https://api.acme.example/v3/c?l=a%2Cb,c"
-    ))
-
-  it.each([
-    ["space", "a b"],
-    ["pipe", "a|b"],
-    ["tab", "a\tb"]
-  ])("by %s is refused with an item that has it, which would become two", (queryStyle, item) => {
-    const action = get("/c", { queryStyle, query: { l: "{{args.l}}" } })
-    assert.strictEqual(refused(action, { l: [item, "c"] }), "query.l")
-    assert.isString(request(action, { l: item }).url)
-  })
-})
-
 describe("texts of a query language in a parameter", () => {
   const query = {
     request: {
@@ -244,19 +210,6 @@ describe("values in headers", () => {
 
   it.each(["Host", "Content-Length", "Transfer-Encoding", "Connection"])("%s is the sender's", (name) =>
     assert.strictEqual(refused(get("/h", { headers: "{{args.h}}" }), { h: { [name]: "x" } }), `headers.${name}`)
-  )
-})
-
-describe("cookies", () => {
-  const action = get("/x", { cookies: { a: "{{args.a}}", b: "{{args.b}}", fixed: "1" } })
-  const cookieOf = (args: Json) => request(action, args).headers.find(([name]) => name === "cookie")?.[1]
-
-  it.each<[Json, string]>([
-    [{ a: "x" }, "a=x; fixed=1"],
-    [{ a: "x; admin=1", b: "é" }, "a=x%3B%20admin%3D1; b=%C3%A9; fixed=1"],
-    [{ b: ["1,5", "2"] }, "b=1%2C5,2; fixed=1"]
-  ])("of %j cannot be left by a value, and are absent without one", (args, expected) =>
-    assert.strictEqual(cookieOf(args), expected)
   )
 })
 
@@ -385,19 +338,6 @@ describe("a body", () => {
         ["metadata[k]", "v"]
       ]
     )
-  })
-
-  it("of a form has members with styles of their own", () => {
-    const { body } = request(
-      post({
-        body: "{{args.b}}",
-        bodyType: "form",
-        formStyle: "repeat",
-        formStyles: { ids: "comma", meta: "json", address: "members" }
-      }),
-      { b: { tags: ["x", "y"], ids: [1, 2], meta: { k: 1 }, address: { city: "Bonn", lines: ["a", "b"] } } }
-    )
-    assert.strictEqual(decodeURIComponent(String(body)), 'tags=x&tags=y&ids=1,2&meta={"k":1}&city=Bonn&lines=a&lines=b')
   })
 
   it("of several parts cannot be left by a value, a name or a file's name", async () => {
