@@ -393,8 +393,8 @@ export const longestProviderBlockMillis = 24 * 3_600_000
 /** The audit chain: the age at which an unsealed entry fails verification, and the interval of signed checkpoints. */
 export const auditSeal = { overdueSeconds: 10, checkpointMillis: 60_000 } as const
 
-/** YAML documents. */
-export const yamlDocument = { aliases: 1_000 } as const
+/** YAML documents. `merged`: members that merge keys bring. */
+export const yamlDocument = { aliases: 1_000, merged: 1_000_000 } as const
 
 /** Items in one answer: mistakes of a definition, violations of a contract, warnings. */
 export const answerItems = { details: 200, violations: 20, warnings: 200 } as const

@@ -258,6 +258,18 @@ describe.each(Object.entries(deliveries).map(([name, delivery]) => ({ name, deli
   }
 )
 
+describe("a secret of Standard Webhooks", () => {
+  it.each([`whsec_${Buffer.alloc(16, 1).toString("base64")}`, "whsec_no base64", "plain text"])(
+    "%s is not taken for one that does not match",
+    (secret) => {
+      const delivery = deliveries["standard-webhooks"] ?? assert.fail("no delivery")
+      assert.strictEqual(verdict(delivery, { secrets: [secret] }), "secret_form")
+      assert.strictEqual(verdict(delivery, { secrets: [secret], headers: {} }), "unsigned")
+      assert.isObject(verdict(delivery, { secrets: [secret, delivery.secret] }))
+    }
+  )
+})
+
 describe("a scheme that signs neither an id nor a time", () => {
   const sent = (more: object, text: string, headers: { readonly [name: string]: string } = {}) => {
     const verification = rule({ scheme: "hmac", secretName: "S", header: "x-signature", ...more })

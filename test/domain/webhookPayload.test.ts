@@ -7,6 +7,7 @@ import type { Json } from "../../src/domain/Json.js"
 import { noPatterns } from "../../src/domain/expression/PatternProgram.js"
 import {
   bodyChallenge,
+  bodyForm,
   deliveredEvents,
   eventDeliveryId,
   eventsOfKey,
@@ -93,6 +94,25 @@ describe("the events of a delivery", () => {
     assert.deepStrictEqual(found(null), [])
     assert.deepStrictEqual(found(null, webhook({ id: "app", type: "app" })), ["contact.created"])
   })
+})
+
+describe("a content type", () => {
+  it.each([
+    ["application/json", "json"],
+    ["Application/JSON; charset=utf-8", "json"],
+    ["text/json", "json"],
+    ["application/vnd.acme+json", "json"],
+    ["application/vnd.acme+v2+json", "json"],
+    ["text/vnd.acme+json", "json"],
+    ["application/x-www-form-urlencoded; charset=utf-8", "form"],
+    ["text/plain; charset=UTF-8", "plain"],
+    ["", "plain"],
+    [undefined, "plain"],
+    ["application/jsonp", undefined],
+    ["application/+json", undefined],
+    ["text/html", undefined],
+    ["multipart/form-data; boundary=x", undefined]
+  ])("%s is read as %s", (type, form) => assert.strictEqual(bodyForm(type), form))
 })
 
 describe("a form", () => {

@@ -103,6 +103,19 @@ describe("The proxy", () => {
     assert.deepInclude(trail.body.data[0], { outcome: "success", customerId: svc.first.customerId })
   })
 
+  it("sends encoded slashes as they are, and returns the provider's limits and repeated headers", async () => {
+    scripts.set("/projects/group%2Fproject", () => ({
+      status: 200,
+      headers: { "x-ratelimit-remaining": "3", "x-warn": ["one", "two"] },
+      body: {}
+    }))
+    const answer = await through("GET", "projects/group%2Fproject?ref=a%2fb")
+    assert.strictEqual(answer.status, 200, answer.text)
+    assert.strictEqual(requestsTo("/projects/group%2Fproject").at(-1)?.url, "/projects/group%2Fproject?ref=a%2fb")
+    assert.deepInclude(answer.headers, { "x-provider-ratelimit-remaining": "3", "x-warn": "one, two" })
+    assert.notStrictEqual(answer.headers["x-ratelimit-remaining"], "3")
+  })
+
   it("retries safe requests as the connector defines, and returns the last answer", async () => {
     scripts.set("/flaky", (_, nth) => (nth < 3 ? { status: 503, body: {} } : { body: { nth } }))
     assert.deepStrictEqual((await through("GET", "flaky")).body, { nth: 3 })
@@ -118,7 +131,7 @@ describe("The proxy", () => {
 
   it("sends only below the connector's base URL, and names what a request lacks", async () => {
     const before = systems.requests.length
-    const leadingOut = ["../x", "a/%2e%2e/b", "a%2fb", "a//b", "a\\b", "%00", "..;/x", "a/..;v=1/b", "a/.;/b"]
+    const leadingOut = ["../x", "a/%2e%2e/b", "a%2f..%2fb", "a//b", "a\\b", "%00", "..;/x", "a/..;v=1/b", "a/.;/b"]
     const encoded = [
       "%252e%252e/x",
       "%25252e%25252e/x",

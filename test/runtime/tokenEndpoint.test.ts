@@ -147,6 +147,22 @@ describe("the lifetime of a token", () => {
   })
 })
 
+describe("the scopes of an answer", () => {
+  it.each<[unknown, ReadonlyArray<string> | null]>([
+    ["read write", ["read", "write"]],
+    [
+      ["read", "write"],
+      ["read", "write"]
+    ],
+    [["read", 7, ""], ["read"]],
+    [[], null],
+    [undefined, null]
+  ])("%j are %j", async (scope, expected) => {
+    const found = await refreshed(json(200, { access_token: "t", scope }))
+    assert.deepStrictEqual(Either.isRight(found) ? found.right.scopes : found.left, expected)
+  })
+})
+
 describe("an answer to a dead refresh token", () => {
   const withTokens = catalogue().flatMap(({ auth, slug }) => {
     const method = auth.find((one) => one.type === "oauth2" && one.grant === "authorization_code")

@@ -11,7 +11,7 @@ import { type CallPermit, type ConnectionNotActive, Connections } from "../ports
 import type { AnswerHolding } from "../ports/HeldBytes.js"
 import type { EgressFailure, OpenRequest, OpenResponse } from "../ports/Egress.js"
 import type { ProviderAnswer, ProviderFailure, ProviderHead } from "../../domain/connector/request/ProviderAnswer.js"
-import { readRateHeaders } from "../../domain/connector/request/RateReading.js"
+import { ignoredReset, readRateHeaders } from "../../domain/connector/request/RateReading.js"
 import type { NotFound, Unavailable } from "../../domain/Failure.js"
 import { connectedCall } from "../../domain/Limits.js"
 
@@ -54,7 +54,19 @@ export const makeCallAttempts = Effect.gen(function* () {
       settle: (answer, final = false) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => {
           const reading = answer === null ? null : readRateHeaders(definition, answer.headers, now)
-          return connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
+          const header = reading === null ? undefined : ignoredReset(definition, answer?.headers ?? [], reading)
+          const warning =
+            header === undefined
+              ? Effect.void
+              : Effect.annotateLogs(Effect.logWarning("connection.rate_reset_ignored"), {
+                  connectionId,
+                  connector: definition.slug,
+                  header
+                })
+          return Effect.zipRight(
+            warning,
+            connections.settle({ ...where, permit, status: answer?.status ?? null, final, reading })
+          )
         })
     }
   })

@@ -26,7 +26,18 @@ export const ActionMethod = Schema.Literal(
 )
 
 /** How a list or an object is written as query parameters or form members. */
-export const ListStyle = Schema.Literal("repeat", "comma", "space", "pipe", "brackets", "indexed", "json")
+export const ListStyle = Schema.Literal(
+  "repeat",
+  "comma",
+  "space",
+  "tab",
+  "pipe",
+  "brackets",
+  "indexed",
+  "json",
+  // An object's members are parameters of their own; lists are repeated.
+  "members"
+)
 export type ListStyle = typeof ListStyle.Type
 
 /**
@@ -60,10 +71,18 @@ export const ActionRequest = Schema.Struct({
     "Parameters in a query language that writes texts in quotes: quotes and backslashes of their values get a backslash before them."
   ),
   headers: members,
+  cookies: optional(
+    Schema.Record({ key: text, value: Json }),
+    "Templates by the name of the cookie. Values are percent-encoded; cookies with the value null are left out."
+  ),
   body: withDefault(Json, () => null, "Every string in it is a template. null: no body."),
   bodyType: withDefault(Schema.Literal("json", "form", "multipart", "text", "base64"), () => "json" as const),
   contentType: optional(text, "The content type, if it is not the default of `bodyType`."),
   formStyle: withDefault(ListStyle, () => "brackets" as const, "How lists and objects in a form are written."),
+  formStyles: optional(
+    Schema.Record({ key: text, value: ListStyle }),
+    "The style of single members of a form, by name; it overrides `formStyle`."
+  ),
   keepNulls: withDefault(
     Schema.Boolean,
     () => false,

@@ -19,7 +19,7 @@ import {
 } from "../expression/Checks.js"
 import type { ConnectorDefinition } from "./Definition.js"
 import { scanItemPath } from "../mapping/ItemPath.js"
-import { isDotSegment } from "./request/ValueEncoding.js"
+import { isDotSegment, isHeaderName } from "./request/ValueEncoding.js"
 import { templatePaths } from "../expression/Template.js"
 import { parseTemplate } from "../expression/Parsing.js"
 
@@ -85,6 +85,10 @@ const requestMistakes = (definition: ConnectorDefinition, action: ActionDefiniti
     ...(typeof request.headers === "string"
       ? []
       : Object.keys(request.headers).flatMap((name) => headerMistakes(name, `${path}.headers`))),
+    ...templatesIn(`${path}.cookies`, request.cookies ?? {}, roots),
+    ...Object.keys(request.cookies ?? {}).flatMap((name) =>
+      mistakeUnless(isHeaderName(name), `${path}.cookies`, "INVALID_VALUE", `"${name}" is not the name of a cookie`)
+    ),
     ...templatesIn(`${path}.body`, request.body, roots),
     ...mistakesInEach(`${path}.increments`, request.increments ?? [], (one, at) => pathMistakes(at, one)),
     ...mistakeUnless(
@@ -166,7 +170,7 @@ const itemsMistakes = (items: string | undefined, path: string): Mistakes => {
 
 /** Whether any template of the request reads the argument, by its name or as part of `args`. */
 const readsArgument = ({ request }: ActionDefinition, name: string): boolean =>
-  stringsIn([request.path, request.query, request.headers, request.body]).some((text) =>
+  stringsIn([request.path, request.query, request.headers, request.cookies ?? {}, request.body]).some((text) =>
     Either.match(parseTemplate(text), {
       onLeft: () => false,
       onRight: (parts) =>

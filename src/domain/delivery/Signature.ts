@@ -149,11 +149,16 @@ export const verifyIdentity = (
 
 const webhookPrefix = "whsec_"
 
+/** Bytes of the key in a secret of Standard Webhooks. */
+export const webhookKeyBytes = { least: 24, most: 64 } as const
+
 /** The key in `whsec_…`: 24 to 64 bytes in base64. None for other text. */
 export const webhookKey = (secret: string): Option.Option<Uint8Array> => {
   if (!secret.startsWith(webhookPrefix)) return Option.none()
   const key = Either.getOrUndefined(Encoding.decodeBase64(secret.slice(webhookPrefix.length)))
-  return key !== undefined && key.length >= 24 && key.length <= 64 ? Option.some(key) : Option.none()
+  return key !== undefined && key.length >= webhookKeyBytes.least && key.length <= webhookKeyBytes.most
+    ? Option.some(key)
+    : Option.none()
 }
 
 /**

@@ -1,12 +1,12 @@
 /** Verifies webhooks that arrive, over their raw bytes. Pure. Contract: inbound webhooks. */
-import { Either, Encoding } from "effect"
+import { Either, Encoding, Option } from "effect"
 import { valueAt } from "../expression/Path.js"
 import { concatBytes } from "../connector/request/RequestContent.js"
 import type { SigningDigests } from "../connector/request/Signing.js"
 import type { WebhookVerification } from "../connector/Webhook.js"
 import type { Json } from "../Json.js"
 import { parseBounded } from "../JsonText.js"
-import { type SignatureDigests, verifyWebhook } from "../delivery/Signature.js"
+import { type SignatureDigests, verifyWebhook, webhookKey } from "../delivery/Signature.js"
 import { parseProviderTime } from "../Time.js"
 
 /** A request with its raw body. Header names are in lower case. */
@@ -33,8 +33,9 @@ export interface VerifiedDelivery {
 /**
  * Why a request is refused. `stale`: its time is outside the window. `unsigned`: it has no signature. `malformed`: its
  * signature cannot be read. `mismatch`: it is of another secret or request. `no_secret`: there is no usable secret.
+ * `secret_form`: no secret matches, and one has not the form that Standard Webhooks needs.
  */
-export type DeliveryProblem = "stale" | "unsigned" | "malformed" | "mismatch" | "no_secret"
+export type DeliveryProblem = "stale" | "unsigned" | "malformed" | "mismatch" | "no_secret" | "secret_form"
 
 export type WebhookDigests = Pick<SignatureDigests, "hmacBase64" | "equal"> & Pick<SigningDigests, "hmac">
 
@@ -107,9 +108,13 @@ const schemes: { readonly [name in Rule["scheme"]]: Scheme } = {
     if (signature === undefined) return Either.left("unsigned")
     if (id === undefined || timestamp === undefined) return Either.left("malformed")
     const sent = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature }
-    return Either.map(
+    const isUsable = secrets.every((secret) => Option.isSome(webhookKey(secret)))
+    return Either.mapBoth(
       verifyWebhook(digests, secrets, sent, body, Math.floor(nowMillis / 1_000), rule.maxAgeSeconds),
-      (message) => ({ deliveryId: message.id, occurredAt: message.timestamp * 1_000, signature: null })
+      {
+        onLeft: (problem): DeliveryProblem => (problem === "mismatch" && !isUsable ? "secret_form" : problem),
+        onRight: (message) => ({ deliveryId: message.id, occurredAt: message.timestamp * 1_000, signature: null })
+      }
     )
   },
   hmac: (rule, secrets, request, digests) => {

@@ -11,11 +11,15 @@ import type { EventDefinition, WebhookDefinition } from "../connector/Webhook.js
 import { isList, type Json, type JsonObject } from "../Json.js"
 import { type RoundedIntegers, roundedWithin } from "../LargeIntegers.js"
 
-/** The form of a body by its content type; `undefined`: it is not read. */
-export const bodyForm = (contentType: string | undefined): "json" | "form" | undefined => {
-  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase()
+/**
+ * The form of a body by its content type; `undefined`: it is not read. `plain`: a text, or no content type, which some
+ * senders of JSON say, as Amazon SNS does.
+ */
+export const bodyForm = (contentType: string | undefined): "json" | "form" | "plain" | undefined => {
+  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase() ?? ""
   if (type === "application/x-www-form-urlencoded") return "form"
-  return type !== undefined && /^application\/(?:[\w.-]+\+)?json$/.test(type) ? "json" : undefined
+  if (type === "" || type === "text/plain") return "plain"
+  return /^(?:application|text)\/(?:[\w.+-]+\+)?json$/.test(type) ? "json" : undefined
 }
 
 /** Fields by their name; one that is sent several times is a list. */

@@ -11,7 +11,7 @@ const errorDescriptions: { readonly [status: string]: string } = {
   408: "The run took longer than its caller can wait.",
   409: "The request contradicts the state of a record, or a request before it.",
   413: "The body is too large.",
-  415: "The body is not of a type that is taken: JSON, and at the receiver of webhooks forms.",
+  415: "The body is not of a type that is taken: JSON, and at the receiver of webhooks forms and JSON as text.",
   422: "The request is well-formed and its content is not valid. `details` names each place and what to send.",
   429: "There were too many requests. `retry-after` says when to try again.",
   500: "A bug of the service. Report the request id.",

@@ -19,7 +19,9 @@ const address = [
 ]
 
 const json = (schema: JsonObject): JsonObject => ({ "application/json": { schema } })
-const challengeText: JsonObject = { "text/plain": { schema: { type: "string" } } }
+const challengeText: JsonObject = {
+  "text/plain": { schema: { type: "string" }, example: '{"Type":"Notification","Message":"S-1024"}' }
+}
 const shared = (name: string): Json => ({ $ref: `#/components/responses/${name}` })
 
 const headers: JsonObject = { "x-request-id": { $ref: "#/components/headers/x-request-id" } }
@@ -65,9 +67,10 @@ export const receiverPaths: JsonObject = {
       requestBody: {
         required: false,
         description:
-          "The sender's own. A form becomes an object of its fields. U+0000 (`\\u0000` in JSON) and half a surrogate pair, which are valid JSON, cannot be stored: they are 400 `NOT_STORABLE` with the path of the member.",
+          "The sender's own. JSON is read under each of its content types, and a JSON object or list also as `text/plain` or without one. A form becomes an object of its fields. U+0000 (`\\u0000` in JSON) and half a surrogate pair, which are valid JSON, cannot be stored: they are 400 `NOT_STORABLE` with the path of the member.",
         content: {
           "application/json": { schema: {} },
+          "text/plain": { schema: { type: "string" }, example: '{"Type":"Notification","Message":"S-1024"}' },
           "application/x-www-form-urlencoded": { schema: { type: "object" }, example: { orderId: "S-1024" } }
         }
       },

@@ -189,7 +189,7 @@ export const make = Effect.gen(function* () {
     exchange.changes = [{ path: "status", before: null, after: String(answer.status) }]
     return {
       status: answer.status,
-      headers: { ...forwardedHeaders(answer.headers), "x-svc-connection-id": connection.id },
+      headers: { ...forwardedHeaders(definition, answer.headers), "x-svc-connection-id": connection.id },
       body: { pieces: answer.body, cancel: answer.cancel }
     }
   })

@@ -66,6 +66,41 @@ const readExactly = (request: RawRequest, limit: number, asked: AskedText | unde
   }))
 }
 
+const unsupported = ({ headers }: RawRequest) =>
+  new UnsupportedMediaType({
+    got: (headers["content-type"] ?? "").slice(0, 100),
+    takes: "application/json or application/x-www-form-urlencoded"
+  })
+
+/** The request with JSON, whose type its sender calls otherwise. */
+const asJson = (request: RawRequest): RawRequest => ({
+  ...request,
+  headers: { ...request.headers, "content-type": "application/json" }
+})
+
+const readJsonPayload = (request: RawRequest, limit: number, asked: AskedText | undefined) =>
+  hasLongDigits(request.body)
+    ? readExactly(request, limit, asked)
+    : Either.map(readJson(request, limit), (payload) => asSent(payload ?? {}))
+
+/** Reads a text that is a JSON object or list; another text is of a type that is not taken. */
+const readPlain = (request: RawRequest, limit: number, asked: AskedText | undefined) => {
+  if (!startsJson(request.body)) return Either.left(unsupported(request))
+  return Either.mapLeft(readJsonPayload(asJson(request), limit, asked), (failure) =>
+    failure._tag === "InvalidRequest" ? unsupported(request) : failure
+  )
+}
+
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+const openings = [..."{["].map((letter) => letter.charCodeAt(0))
+const blanks = [..." \t\r\n"].map((letter) => letter.charCodeAt(0))
+
+const startsJson = (body: Uint8Array): boolean => {
+  const start = byteOrderMark.every((byte, at) => body[at] === byte) ? byteOrderMark.length : 0
+  const first = body.subarray(start).find((byte) => !blanks.includes(byte))
+  return first !== undefined && openings.includes(first)
+}
+
 /**
  * The payload of a request; `{}` for an empty body. Left: why the body is refused. `limit`: bytes. `asked`: where large
  * integers are asked for as text.
@@ -80,17 +115,12 @@ export const readPayload = (
   if (body.byteLength === 0) return Either.right(asSent({}))
   switch (bodyForm(headers["content-type"])) {
     case "json":
-      return hasLongDigits(body)
-        ? readExactly(request, limit, asked)
-        : Either.map(readJson(request, limit), (payload) => asSent(payload ?? {}))
+      return readJsonPayload(asJson(request), limit, asked)
     case "form":
       return Either.map(readForm(body, headers["content-type"]), asSent)
+    case "plain":
+      return readPlain(request, limit, asked)
     case undefined:
-      return Either.left(
-        new UnsupportedMediaType({
-          got: (headers["content-type"] ?? "").slice(0, 100),
-          takes: "application/json or application/x-www-form-urlencoded"
-        })
-      )
+      return Either.left(unsupported(request))
   }
 }

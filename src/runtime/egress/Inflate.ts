@@ -63,9 +63,11 @@ export const inflate = (
 export const decoders = (encodings: ReadonlyArray<Encoding>, start: Uint8Array): ReadonlyArray<Transform> =>
   encodings.toReversed().map((encoding, at) => decoder(encoding, at === 0 ? start : undefined))
 
-/** Servers disagree on whether "deflate" has a zlib header; the first byte tells. */
 const decoder = (encoding: Encoding, start: Uint8Array | undefined): Transform => {
   if (encoding === "gzip") return createGunzip()
   if (encoding === "br") return createBrotliDecompress()
-  return start === undefined || ((start[0] ?? 8) & 15) === 8 ? createInflate() : createInflateRaw()
+  return start === undefined || isZlib(start) ? createInflate() : createInflateRaw()
 }
+
+/** Whether a body in "deflate" has a zlib header, on which senders disagree; its first byte tells. */
+export const isZlib = (start: Uint8Array): boolean => ((start[0] ?? 8) & 15) === 8

@@ -1,9 +1,10 @@
 /** Inflates compressed request bodies within their limit, outside the main thread. */
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from "node:zlib"
+import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from "node:zlib"
 import { type Failure, InvalidRequest, PayloadTooLarge } from "../../domain/Failure.js"
 import type { Holding } from "../../actors/ports/HeldBytes.js"
 import { takeForBody } from "./BodyReceiver.js"
 import { inflationRatio } from "../../domain/Limits.js"
+import { isZlib } from "../egress/Inflate.js"
 
 type Inflater = (
   body: Uint8Array,
@@ -11,7 +12,14 @@ type Inflater = (
   done: (error: NodeJS.ErrnoException | null, inflated: Uint8Array) => void
 ) => void
 
-const inflaters: { readonly [encoding: string]: Inflater } = { gzip: gunzip, deflate: inflate, br: brotliDecompress }
+const inflateEither: Inflater = (body, options, done) => (isZlib(body) ? inflate : inflateRaw)(body, options, done)
+
+const inflaters: { readonly [encoding: string]: Inflater } = {
+  gzip: gunzip,
+  "x-gzip": gunzip,
+  deflate: inflateEither,
+  br: brotliDecompress
+}
 /** A body this small may become larger by more than the ratio. */
 const smallBytes = 64 * 1024
 
@@ -21,10 +29,11 @@ const smallBytes = 64 * 1024
  */
 export const inflateBody = (
   body: Uint8Array,
-  encoding: string | undefined,
+  contentEncoding: string | undefined,
   { holding, limit }: { readonly limit: number; readonly holding: () => Holding },
   done: (inflated: Uint8Array | Failure) => void
 ): void => {
+  const encoding = contentEncoding?.trim().toLowerCase()
   if (encoding === undefined || encoding === "identity" || body.byteLength === 0) return done(body)
   const inflater = Object.hasOwn(inflaters, encoding) ? inflaters[encoding] : undefined
   if (inflater === undefined)

@@ -184,11 +184,19 @@ const textMember = (answer: JsonObject, name: string): string | undefined => {
   return typeof value === "string" && value !== "" ? value : undefined
 }
 
+/** The scopes of an answer as one text, also where the provider sends a list; `undefined`: it names none. */
+const scopeOf = (answer: JsonObject, separator: string): string | undefined => {
+  const scope = Object.hasOwn(answer, "scope") ? answer["scope"] : undefined
+  if (!isList(scope)) return textMember(answer, "scope")
+  const names = scope.filter((one) => typeof one === "string")
+  return names.length === 0 ? undefined : names.join(separator)
+}
+
 const tokensOf = (asked: TokenRequest, accessToken: string, answer: JsonObject): Tokens => {
   const refreshToken = textMember(answer, "refresh_token")
   const expiresIn = valueAt(answer, asked.expiresInField)
   const seconds = typeof expiresIn === "number" || typeof expiresIn === "string" ? readNumber(expiresIn) : Number.NaN
-  const scope = textMember(answer, "scope")
+  const scope = scopeOf(answer, asked.scopeSeparator)
   return {
     accessToken: Redacted.make(accessToken),
     refreshToken: refreshToken === undefined ? null : Redacted.make(refreshToken),

@@ -3,7 +3,7 @@ import { Either, FastCheck as fc } from "effect"
 import { actionResult } from "../../../src/domain/connector/request/ActionResult.js"
 import { type ActionManifest, answer, connector } from "../../support/actionAnswers.js"
 import type { ProviderAnswer } from "../../../src/domain/connector/request/ProviderAnswer.js"
-import { readRateHeaders, retryAfterAt } from "../../../src/domain/connector/request/RateReading.js"
+import { ignoredReset, readRateHeaders, retryAfterAt } from "../../../src/domain/connector/request/RateReading.js"
 import { compiledPatterns } from "../../support/patterns.js"
 
 const now = Date.UTC(2026, 10, 21, 12, 0, 0)
@@ -59,6 +59,7 @@ describe("a result", () => {
     ]) {
       assert.deepStrictEqual(result(given), Either.right(null))
     }
+    assert.deepStrictEqual(result(answer(" \n"), { type: "auto" }), Either.right(null))
   })
 
   it("is JSON even if the content type does not say so", () => {
@@ -280,7 +281,11 @@ describe("a provider's quota in headers", () => {
     ["soon", null],
     ["", null],
     ["-5", null],
-    ["2027", 2_027_000]
+    ["2027", 2_027_000],
+    [String(now / 1000 + 90), 90_000],
+    [String(now + 90_000), 90_000],
+    [String(now / 1000 - 5), -5_000],
+    ["1000000000 s", 86_400_000]
   ])("Retry-After: %s", (text, after) =>
     assert.strictEqual(retryAfterAt(text, now), after === null ? null : now + after)
   )
@@ -301,10 +306,37 @@ describe("a provider's quota in headers", () => {
     ["duration", "6", 6_000],
     ["duration", `${"1".repeat(50)}x`, null],
     ["unix", "Sat, 21 Nov 2026 12:01:00 GMT", 60_000],
-    ["unix", "nonsense", null]
+    ["unix", "nonsense", null],
+    ["unix", String(now + 60_000), 60_000],
+    ["unix", "30", 30_000],
+    ["seconds", String(now / 1000 + 60), 60_000],
+    ["seconds", String(now + 60_000), 60_000],
+    ["ms", String(now / 1000 + 60), 60_000],
+    ["unix", String(now / 1000 - 60), -60_000],
+    ["unix", String(now / 1000 + 86_400), 86_400_000],
+    ["unix", String(now / 1000 + 86_401), null],
+    ["seconds", "86400", 86_400_000],
+    ["seconds", "86401", null],
+    ["ms", "12345", null],
+    ["unix", "9".repeat(18), null],
+    ["duration", "2d", 86_400_000]
   ] as const)("a reset as %s: %s", (resetFormat, text, after) => {
     const { resetAt } = reading({ "X-Reset": text }, { reset: "x-reset", resetFormat })
     assert.strictEqual(resetAt, after === null ? null : now + after)
+  })
+
+  it.each([
+    ["0", "86401", "X-Reset"],
+    ["0", "soon", "X-Reset"],
+    ["1", "soon", undefined],
+    ["0", "60", undefined]
+  ])("with %s calls left and the reset %s reports the header that is ignored: %s", (remaining, reset, header) => {
+    const { definition } = connector(
+      {},
+      { rateLimit: { headers: { remaining: "x-left", reset: "X-Reset", resetFormat: "seconds" } } }
+    )
+    const headers = Object.entries({ "x-left": remaining, "x-reset": reset })
+    assert.strictEqual(ignoredReset(definition, headers, readRateHeaders(definition, headers, now)), header)
   })
 
   it("has limit and remaining calls, also with policies and as `used/limit`", () => {

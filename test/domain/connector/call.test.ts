@@ -109,7 +109,8 @@ describe("values in a path", () => {
     ["a/b", "/v3/x/a%2Fb"],
     ["%2f", "/v3/x/%252f"],
     ["ü?#@&", "/v3/x/%C3%BC%3F%23%40%26"],
-    [[1, "b"], "/v3/x/1%2Cb"],
+    [[1, "b"], "/v3/x/1,b"],
+    [["a,b", "c/d"], "/v3/x/a%2Cb,c%2Fd"],
     [7, "/v3/x/7"],
     ["..a", "/v3/x/..a"]
   ])("%j is %s", (id, path) =>
@@ -155,6 +156,8 @@ describe("values in a query", () => {
     ["pipe", "l=1%7Cb%26&o%5Bx%5D=y"],
     ["brackets", "l%5B%5D=1&l%5B%5D=b%26&o%5Bx%5D=y"],
     ["indexed", "l%5B0%5D=1&l%5B1%5D=b%26&o%5Bx%5D=y"],
+    ["tab", "l=1%09b%26&o%5Bx%5D=y"],
+    ["members", "l=1&l=b%26&x=y"],
     ["json", "l=%5B1,%22b%26%22%5D&o=%7B%22x%22:%22y%22%7D"]
   ] as const)("lists are written as %s", (queryStyle, expected) => {
     const { url } = request(get("/c", { queryStyle, query: { l: "{{args.l}}", o: "{{args.o}}" } }), {

@@ -105,6 +105,17 @@ describe("a credential", () => {
     )
   })
 
+  it.each([
+    ["theme=dark; session=old", "theme=dark; session=s1"],
+    ["session=old;session=older", "session=s1"],
+    ["", "session=s1"]
+  ])("in a cookie replaces its own among %j", (sent, expected) => {
+    const made = injectParts({ ...request, headers: [["cookie", sent]] }, [
+      { in: "header", name: "Cookie", value: Redacted.make("session=s1") }
+    ])
+    assert.deepStrictEqual(Either.getOrThrow(made).headers, [["cookie", expected]])
+  })
+
   it("is injected into JSON objects and forms only", () => {
     const token = [{ in: "body" as const, name: "t", value: Redacted.make("x&y") }]
     const form = {

@@ -151,10 +151,7 @@ describe("an OpenAPI 3.0 document", () => {
       { tags: ["a", "b,c"], "page size": 3, filter: { x: [1] } },
       { base: "v1" }
     )
-    assert.strictEqual(
-      made.url,
-      "https://eu.pets.example/v1/pets?tags=a,b%2Cc".replace("%2C", ",") + "&page%20size=3&filter%5Bx%5D%5B%5D=1"
-    )
+    assert.strictEqual(made.url, "https://eu.pets.example/v1/pets?tags=a,b%2Cc&page%20size=3&filter%5Bx%5D%5B%5D=1")
     assert.strictEqual(
       request(definition, "listPets", {}, { base: "v1", region: "us" }).origin,
       "https://us.pets.example"

@@ -195,6 +195,15 @@ export const answerParsers: ReadonlyArray<Parser> = [
     pairs
   ),
   parser(
+    "src/domain/connector/request/Injection.ts#withCookies",
+    guest.fetchHead,
+    (text: string) =>
+      injectParts({ ...request("https://a.example/", "", null), headers: [["cookie", text]] }, [
+        { in: "header", name: "Cookie", value: Redacted.make("a=1") }
+      ]),
+    { cookies: repeated("a=1;"), names: repeated("b"), blanks: repeated(" "), semicolons: repeated(";") }
+  ),
+  parser(
     "src/domain/connector/request/Injection.ts#withParameter",
     guest.fetchBytes,
     injected("body", "application/x-www-form-urlencoded"),

@@ -168,6 +168,8 @@ export const headerParsers: ReadonlyArray<Parser> = [
       "escapes of escapes": (size) => `%${"25".repeat(size / 2)}41`,
       "many escapes of escapes": repeated("%252525252541"),
       slashes: repeated("a/"),
+      "encoded slashes": repeated("a%2F"),
+      "slashes in escapes of escapes": repeated("a%25252525252F"),
       dots: repeated("."),
       "spaces after dots": (size) => `..${" ".repeat(size)}a`,
       semicolons: repeated(";"),

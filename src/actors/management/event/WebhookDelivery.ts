@@ -1,6 +1,7 @@
 /** A request to a webhook of any kind, and what its sender is answered. Contract: webhook receiver. */
 import type { Effect, Either } from "effect"
 import type { AskedText } from "../../../domain/AskedTexts.js"
+import { webhookKeyBytes } from "../../../domain/delivery/Signature.js"
 import type { DeliveryProblem } from "../../../domain/event/InboundWebhook.js"
 import { type Failure, Forbidden, InvalidRequest, NotFound, Unauthorized } from "../../../domain/Failure.js"
 import type { ExecutionId, OrganisationId } from "../../../domain/Ids.js"
@@ -75,7 +76,8 @@ const problemMessage: { readonly [Problem in DeliveryProblem]: string } = {
   unsigned: "the request is not signed: configure the trigger's secret at the sender",
   malformed: "the signature cannot be read",
   mismatch: "the signature is of another secret or of another body",
-  no_secret: "the trigger has no usable secret to verify with: store it, or remove verify from the trigger"
+  no_secret: "the trigger has no usable secret to verify with: store it, or remove verify from the trigger",
+  secret_form: `the secret of verify (secretName or clientSecret) is too short or of another form: Standard Webhooks needs whsec_ and ${webhookKeyBytes.least} to ${webhookKeyBytes.most} bytes in base64`
 }
 
 /** The refusal of a delivery that is not verified. */

@@ -58,7 +58,7 @@ export const importOpenApi = (value: Json, options: OpenApiOptions): Either.Eith
     name,
     ...(description === undefined ? {} : { description }),
     kind: options.kind ?? "custom",
-    version: versionOf(textAt(info, "version")),
+    version: versionOf(info["version"]),
     baseUrl: server.baseUrl,
     ...(connectionConfig === undefined ? {} : { connectionConfig }),
     ...(server.origin === undefined ? {} : { domain: new URL(server.origin).hostname }),
@@ -102,7 +102,9 @@ const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> 
 }
 
 /** Three numbers of a version such as `1.2`, `v3` or `2024-01-05`; 1.0.0 for other text. */
-const versionOf = (text: string | undefined): string => {
-  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text ?? "") ?? []
+const versionOf = (value: Json | undefined): string => {
+  // YAML reads `1.2` without quotes as a number.
+  const text = typeof value === "number" || typeof value === "string" ? String(value) : ""
+  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text) ?? []
   return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")
 }

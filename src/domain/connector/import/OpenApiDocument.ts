@@ -27,8 +27,9 @@ const maxReferences = 32
 export const readDocument = (value: Json): OpenApiDocument | string => {
   if (!isObject(value)) return "is not an OpenAPI document: it is not an object"
   const { openapi, swagger } = value
-  const three = typeof openapi === "string" && /^3\.[01](\.|$)/.test(openapi)
-  if (!three && String(swagger) !== "2.0") {
+  // YAML reads a version without quotes as a number: 2.0 is 2.
+  const three = typeof openapi === "number" ? [3, 3.1].includes(openapi) : /^3\.[01](\.|$)/.test(textOf(openapi))
+  if (!three && swagger !== 2 && swagger !== "2.0") {
     return "is not an OpenAPI document of version 3.0 or 3.1, nor a Swagger document of version 2.0"
   }
   const warnings = new Map<string, ImportWarning>()
@@ -60,6 +61,8 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
   }
   return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: all }
 }
+
+const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "")
 
 /** The member if it is an object, else an empty one. */
 export const objectAt = (value: JsonObject, name: string): JsonObject => {

@@ -1,8 +1,10 @@
 /** Imports one operation of an OpenAPI document as an action, with parameters and body as one object of arguments. */
 import { isObject, type Json, type JsonObject } from "../../Json.js"
-import { encodeHeader } from "../request/ValueEncoding.js"
+import type { ListStyle } from "../Action.js"
+import { encodeHeader, isHeaderName } from "../request/ValueEncoding.js"
 import { importBody } from "./ImportedBody.js"
 import { type OpenApiDocument, listAt, objectAt, textAt, UniqueNames } from "./OpenApiDocument.js"
+import { checkCookieStyle, checkHeaderStyle, pathPrefixOf, queryStyleOf, type Report } from "./ParameterStyle.js"
 import type { SchemaConversion } from "./SchemaConversion.js"
 import { Either } from "effect"
 
@@ -12,7 +14,10 @@ interface Parameter {
   readonly argument: string
   readonly required: boolean
   readonly schema: JsonObject
-  readonly style: string | undefined
+  /** Of a list or an object in the query. */
+  readonly style: ListStyle | undefined
+  /** What precedes the value in the path. */
+  readonly prefix: string
 }
 
 /** The operation's place in the document. */
@@ -35,13 +40,12 @@ export const importOperation = (
 ): JsonObject => {
   const usedNames = new UniqueNames(["body"])
   const parameters = parametersOf(document, convert, operation, place, usedNames)
-  const body = ["GET", "HEAD"].includes(place.method)
-    ? undefined
-    : importBody(document, convert, operation, place.shared)
+  const body = ["GET", "HEAD"].includes(place.method) ? undefined : importBody(document, convert, operation, place)
   const { idempotency, rest } = splitIdempotencyKey(parameters)
   const query = rest.filter((one) => one.in === "query")
   const styles = query.flatMap(({ name, style }) => (style === undefined ? [] : [[name, style] as const]))
-  const headers = headersOf(rest)
+  const headers = templatesOf(rest, "header")
+  const cookies = templatesOf(rest, "cookie")
   const required = [
     ...rest.filter((one) => one.required).map(({ argument }) => argument),
     ...(body?.required === true ? ["body"] : [])
@@ -56,11 +60,10 @@ export const importOperation = (
     request: {
       method: place.method,
       path: `${place.base ?? ""}${pathOf(place.path, rest)}`,
-      ...(query.length === 0
-        ? {}
-        : { query: Object.fromEntries(query.map((one) => [one.name, argumentTemplate(one.argument)])) }),
+      ...(query.length === 0 ? {} : { query: templatesOf(rest, "query") }),
       ...(styles.length === 0 ? {} : { queryStyles: Object.fromEntries(styles) }),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
+      ...(Object.keys(cookies).length === 0 ? {} : { cookies }),
       ...(body === undefined ? {} : { body: "{{args.body}}", ...body.form })
     },
     ...(idempotency === undefined ? {} : { idempotency: { header: idempotency } }),
@@ -116,6 +119,17 @@ const parametersOf = (
       return []
     // Path parameters that the path does not have are left out.
     if (where === "path" && !placeNames(place.path).includes(name)) return []
+    const report: Report = (message) =>
+      document.warn(
+        `paths.${place.path}.${place.method.toLowerCase()}.parameters.${name}`,
+        `the parameter "${name.slice(0, 200)}" ${message}.`
+      )
+    if (where === "cookie" && !isHeaderName(name)) {
+      report("has a name that no cookie can have: it is left out")
+      return []
+    }
+    if (where === "header") checkHeaderStyle(document, parameter, report)
+    if (where === "cookie") checkCookieStyle(document, parameter, report)
     return [
       {
         in: where,
@@ -123,7 +137,8 @@ const parametersOf = (
         argument: argumentOf(name, where, usedNames),
         required: where === "path" || parameter["required"] === true,
         schema: schemaOf(document, convert, parameter),
-        style: where === "query" ? styleOf(document, parameter) : undefined
+        style: where === "query" ? queryStyleOf(document, parameter, report) : undefined,
+        prefix: where === "path" ? pathPrefixOf(document, parameter, report) : ""
       }
     ]
   })
@@ -150,43 +165,17 @@ const schemaOf = (document: OpenApiDocument, convert: SchemaConversion["convert"
   return description === undefined || schema["description"] !== undefined ? schema : { ...schema, description }
 }
 
-const formats: { readonly [format: string]: string } = { csv: "comma", ssv: "space", tsv: "space", pipes: "pipe" }
-const styles: { readonly [style: string]: string } = {
-  spaceDelimited: "space",
-  pipeDelimited: "pipe",
-  deepObject: "brackets"
-}
-
-/** The style of a list; `undefined` for repeated parameters and other values. */
-const styleOf = (document: OpenApiDocument, parameter: JsonObject): string | undefined => {
-  if (Object.keys(objectAt(parameter, "content")).length > 0) return "json"
-  const source = document.generation === 2 ? parameter : document.part(parameter["schema"])
-  const style = textAt(parameter, "style")
-  if (style !== undefined && Object.hasOwn(styles, style)) return styles[style]
-  if (source["type"] !== "array") return undefined
-  if (document.generation === 2) {
-    const format = textAt(parameter, "collectionFormat") ?? "csv"
-    return Object.hasOwn(formats, format) ? formats[format] : undefined
-  }
-  return parameter["explode"] === false ? "comma" : undefined
-}
-
 /** Separates the header of the idempotency key, which the service sets itself. */
 const splitIdempotencyKey = (parameters: ReadonlyArray<Parameter>) => {
   const key = parameters.find((one) => one.in === "header" && /^(?:x-)?idempotency-key$/i.test(one.name))
   return { idempotency: key?.name, rest: parameters.filter((one) => one !== key) }
 }
 
-const headersOf = (parameters: ReadonlyArray<Parameter>): JsonObject => {
-  const headers = parameters.filter((one) => one.in === "header")
-  const cookies = parameters.filter((one) => one.in === "cookie" && one.required)
-  return {
-    ...Object.fromEntries(headers.map((one) => [one.name, argumentTemplate(one.argument)])),
-    ...(cookies.length === 0
-      ? {}
-      : { Cookie: cookies.map((one) => `${one.name}=${argumentTemplate(one.argument)}`).join("; ") })
-  }
-}
+/** The templates of the parameters in one place, by their names. */
+const templatesOf = (parameters: ReadonlyArray<Parameter>, where: string): JsonObject =>
+  Object.fromEntries(
+    parameters.filter((one) => one.in === where).map((one) => [one.name, argumentTemplate(one.argument)])
+  )
 
 // --- Path ---
 
@@ -195,14 +184,18 @@ const argumentTemplate = (argument: string): string =>
   /^[A-Za-z_$][\w$-]*$/.test(argument) ? `{{args.${argument}}}` : `{{args[${JSON.stringify(argument)}]}}`
 
 const pathOf = (path: string, parameters: ReadonlyArray<Parameter>): string => {
-  const arguments_ = new Map(parameters.filter((one) => one.in === "path").map((one) => [one.name, one.argument]))
+  const values = new Map(
+    parameters
+      .filter((one) => one.in === "path")
+      .map((one) => [one.name, `${one.prefix}${argumentTemplate(one.argument)}`])
+  )
   const [plain = ""] = path.split("#")
   const parts = plain.split(/\{([^{}]+)\}/)
   const text = parts
     .map((part, at) => {
       if (at % 2 === 0) return encodeURI(part.toWellFormed().replace(/[{}]/g, "")).replace(/%25/g, "%")
       const name = parameterName(part)
-      return argumentTemplate(arguments_.get(name) ?? name)
+      return values.get(name) ?? argumentTemplate(name)
     })
     .join("")
   return text.startsWith("/") ? text : `/${text}`

@@ -111,13 +111,23 @@ const injectPart = (request: UnsignedRequest, part: InjectedPart): Either.Either
   switch (part.in) {
     case "header": {
       const name = part.name.toLowerCase()
-      return Either.right({ ...request, headers: [...request.headers.filter(([key]) => key !== name), [name, value]] })
+      const sent = request.headers.find(([key]) => key === name)?.[1]
+      const text = name === "cookie" && sent !== undefined ? withCookies(sent, value) : value
+      return Either.right({ ...request, headers: [...request.headers.filter(([key]) => key !== name), [name, text]] })
     }
     case "query":
       return Either.map(withParameter(request.url, part.name, value), (url) => ({ ...request, url }))
     case "body":
       return Either.map(withMember(request, part.name, value), (body) => ({ ...request, body }))
   }
+}
+
+/** The cookies of a request with those of the credential, which replace others of the same names. */
+const withCookies = (sent: string, injected: string): string => {
+  const nameOf = (cookie: string) => splitOnce(cookie, "=")[0].trim()
+  const names = new Set(injected.split(";").map(nameOf))
+  const others = sent.split(";").filter((cookie) => cookie.trim() !== "" && !names.has(nameOf(cookie)))
+  return [...others.map((cookie) => cookie.trim()), injected].join("; ")
 }
 
 /** Parameters of a query or form into which a credential is injected. */

@@ -4,6 +4,8 @@
  */
 import { Either } from "effect"
 import { resolveBaseUrl, type ConfigValues } from "./BaseUrl.js"
+import { headerLists } from "./ProviderAnswer.js"
+import { readUsage } from "./RateReading.js"
 import type { UnsignedRequest } from "./UnsignedRequest.js"
 import type { ConnectorDefinition } from "../Definition.js"
 import { type CallMistake, callMistake } from "./ValueEncoding.js"
@@ -32,10 +34,10 @@ export const buildProxyRequest = (
 ): Either.Either<UnsignedRequest, CallMistake> =>
   Either.flatMap(resolveBaseUrl(definition, config), ({ origin, path }) => {
     const [resource = "", ...query] = request.target.split("?")
-    if (/[\s#]|%2f/i.test(resource) || resource.includes("//") || canEscape(resource))
+    if (/[\s#]/.test(resource) || resource.includes("//") || canEscape(resource))
       return callMistake(
         "path",
-        'has ".." in some spelling, an empty part, a backslash or an encoded slash: it must be below the connector\'s base URL'
+        'has "." or ".." in some spelling, an empty part or a backslash: it must be below the connector\'s base URL'
       )
     if (definition.transport !== "http") return callMistake("connector", "does not speak HTTP")
     const url = `${origin}${path}/${resource}${query.length === 0 ? "" : `?${query.join("?")}`}`
@@ -61,11 +63,47 @@ export const needsWholeBody = ({ auth }: ConnectorDefinition): boolean =>
       method.inject.some((part) => part.in === "body") || (method.type === "custom" && method.sign !== undefined)
   )
 
-/** The headers of a provider's answer that are returned to the caller. */
-export const forwardedHeaders = (headers: UnsignedRequest["headers"]): { readonly [name: string]: string } =>
-  Object.fromEntries(
-    headers.filter(([name]) => !droppedAnswerHeaders.test(name)).map(([name, value]) => [name.toLowerCase(), value])
-  )
+/**
+ * The headers of a provider's answer that are returned to the caller; repeated ones are one list. The names `x-ratelimit-*`
+ * are the service's own: the provider's limits are returned as `x-provider-ratelimit-*`.
+ */
+export const forwardedHeaders = (
+  definition: Pick<ConnectorDefinition, "rateLimit">,
+  headers: UnsignedRequest["headers"]
+): { readonly [name: string]: string } => {
+  const lists = headerLists(headers)
+  return {
+    ...Object.fromEntries(Object.entries(lists).filter(([name]) => !droppedAnswerHeaders.test(name))),
+    ...providerLimits(definition, lists)
+  }
+}
+
+const limitHeader = /^(?:x-)?ratelimit-(.+)$/
+
+/** The provider's limits: every `x-ratelimit-*` and `ratelimit-*`, and those that the connector's definition names. */
+const providerLimits = (
+  { rateLimit }: Pick<ConnectorDefinition, "rateLimit">,
+  lists: { readonly [name: string]: string }
+): { readonly [name: string]: string } => {
+  const limits = new Map<string, string>()
+  for (const [name, value] of Object.entries(lists)) {
+    const kind = limitHeader.exec(name)?.[1]
+    if (kind !== undefined && (name.startsWith("x-") || !limits.has(kind))) limits.set(kind, value)
+  }
+  const named = rateLimit?.headers
+  const usage = readUsage(textOf(lists, named?.usage))
+  if (usage !== undefined) limits.set("limit", String(usage.limit)).set("remaining", String(usage.remaining))
+  for (const kind of ["limit", "remaining", "reset"] as const) {
+    const value = textOf(lists, named?.[kind])
+    if (value !== undefined) limits.set(kind, value)
+  }
+  return Object.fromEntries([...limits].map(([kind, value]) => [`x-provider-ratelimit-${kind}`, value]))
+}
+
+const textOf = (lists: { readonly [name: string]: string }, name: string | undefined): string | undefined => {
+  const key = name?.toLowerCase() ?? ""
+  return Object.hasOwn(lists, key) ? lists[key] : undefined
+}
 
 const droppedAnswerHeaders =
   /^(?:connection|content-length|content-encoding|transfer-encoding|keep-alive|te|trailer|upgrade|set-cookie|proxy-.*|alt-svc|strict-transport-security|x-request-id|x-ratelimit-.*|access-control-.*|content-security-policy.*|x-content-type-options|clear-site-data)$/i
@@ -99,7 +137,7 @@ const decodeOnce = (text: string): string =>
 const hasEscape = (text: string): boolean =>
   /[\\\p{Cc}]/u.test(text) || text.split("/").some((part) => /^\.{1,2}\s*$/.test(part.split(";")[0] ?? ""))
 
-/** Whether the path escapes in any reading. */
+/** Whether the path escapes in any reading: after each round of decoding, encoded slashes separate parts like others. */
 export const canEscape = (path: string): boolean => {
   let text = path
   for (let round = 0; round <= maxDecodings; round++) {

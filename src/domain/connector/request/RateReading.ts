@@ -12,31 +12,52 @@ export const readRateHeaders = (
 ): ProviderQuota => {
   const named = definition.rateLimit?.headers
   const text = (name: string | undefined) => (name === undefined ? undefined : headerOf(headers, name))
-  const usage = /^\s*(\d+)\s*\/\s*(\d+)/.exec(text(named?.usage) ?? "")
-  const limit = parseCount(text(named?.limit)) ?? (usage === null ? null : Number(usage[2]))
+  const usage = readUsage(text(named?.usage))
   return {
-    limit,
-    remaining:
-      parseCount(text(named?.remaining)) ?? (usage === null ? null : Math.max(0, Number(usage[2]) - Number(usage[1]))),
+    limit: parseCount(text(named?.limit)) ?? usage?.limit ?? null,
+    remaining: parseCount(text(named?.remaining)) ?? usage?.remaining ?? null,
     resetAt: parseReset(text(named?.reset), named?.resetFormat ?? "unix", now),
     retryAfterAt: retryAfterAt(text(named?.retryAfter ?? "retry-after"), now)
   }
 }
 
-/** The time of a `Retry-After`: seconds, also with a fraction or unit, or an HTTP date. */
-export const retryAfterAt = (text: string | undefined, now: number): number | null => {
-  if (text === undefined) return null
-  const seconds = /^(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?$/i.exec(text.trim())
-  if (seconds !== null) {
-    return (
-      now + Math.min(Math.ceil(Number(seconds[1]) * (seconds[2]?.toLowerCase() === "ms" ? 1 : 1000)), maxAheadMillis)
-    )
-  }
-  return parseInstant(text, now)
+/** The header with the reset of an exhausted quota that cannot be read, or is more than a day away in every unit. */
+export const ignoredReset = (
+  { rateLimit }: Pick<ConnectorDefinition, "rateLimit">,
+  headers: ProviderHeaders,
+  { remaining, resetAt }: ProviderQuota
+): string | undefined => {
+  const name = rateLimit?.headers?.reset
+  const isIgnored = remaining === 0 && resetAt === null && name !== undefined && headerOf(headers, name) !== undefined
+  return isIgnored ? name : undefined
 }
 
-/** Times further ahead are taken for mistakes and cut to a day. */
-const maxAheadMillis = 86_400_000
+/** A quota as `used/limit`. */
+export const readUsage = (
+  text: string | undefined
+): { readonly limit: number; readonly remaining: number } | undefined => {
+  const usage = /^\s*(\d+)\s*\/\s*(\d+)/.exec(text ?? "")
+  if (usage === null) return undefined
+  const limit = Number(usage[2])
+  return { limit, remaining: Math.max(0, limit - Number(usage[1])) }
+}
+
+/**
+ * The time of a `Retry-After`: seconds, also with a fraction or unit, or an HTTP date. Some providers send a Unix time: a
+ * number without unit from 10^9 on is one, in seconds, or from 10^12 on in milliseconds.
+ */
+export const retryAfterAt = (text: string | undefined, now: number): number | null => {
+  if (text === undefined) return null
+  const found = /^(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?)?$/i.exec(text.trim())
+  if (found === null) return parseInstant(text, now)
+  const value = Number(found[1])
+  if (found[2] === undefined && value >= 1e9)
+    return Math.min(Math.ceil(value >= 1e12 ? value : value * 1000), now + dayMillis)
+  return now + Math.min(Math.ceil(value * (found[2]?.toLowerCase() === "ms" ? 1 : 1000)), dayMillis)
+}
+
+/** The longest wait; a number that is further away than this has another unit. */
+const dayMillis = 86_400_000
 
 /** Parses a number that may be followed by a policy: `100, 100;w=60`. */
 const parseCount = (text: string | undefined): number | null => {
@@ -46,6 +67,20 @@ const parseCount = (text: string | undefined): number | null => {
 
 type Format = "unix" | "seconds" | "ms" | "duration" | "http-date" | "iso"
 
+const readers: { readonly [unit in "unix" | "seconds" | "ms"]: (value: number, now: number) => number } = {
+  unix: (value) => value * 1000,
+  seconds: (value, now) => now + value * 1000,
+  ms: (value) => value
+}
+
+/** The readings of a number in each format: the documented one, then those for which it is mistaken. */
+const readings = {
+  unix: [readers.unix, readers.ms, readers.seconds],
+  seconds: [readers.seconds, readers.unix, readers.ms],
+  ms: [readers.ms, readers.unix]
+} as const
+
+/** The time of a reset; null if it cannot be read, or is a number that is more than a day ahead or ago in every unit. */
 const parseReset = (text: string | undefined, format: Format, now: number): number | null => {
   if (text === undefined) return null
   const number = /^\s*(\d{1,18}(?:\.\d+)?)/.exec(text)
@@ -54,8 +89,8 @@ const parseReset = (text: string | undefined, format: Format, now: number): numb
   // Some providers send a date although they document a number.
   if (number === null) return parseInstant(text, now)
   const value = Number(number[1])
-  const at = format === "seconds" ? now + value * 1000 : format === "ms" ? value : value * 1000
-  return at - now > maxAheadMillis ? now + maxAheadMillis : Math.ceil(at)
+  const times = readings[format].map((read) => Math.ceil(read(value, now)))
+  return times.find((at) => Math.abs(at - now) <= dayMillis) ?? null
 }
 
 const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
@@ -66,10 +101,10 @@ const instantAfter = (text: string, now: number): number | null => {
   const parts = [...trimmed.matchAll(/(\d{1,12}(?:\.\d{1,12})?)(ms|[dhms])?/gi)]
   if (parts.length === 0 || parts.map(([whole]) => whole).join("") !== trimmed) return null
   const millis = parts.reduce((sum, [, value, unit = "s"]) => sum + Number(value) * (units[unit.toLowerCase()] ?? 1), 0)
-  return now + Math.min(Math.ceil(millis), maxAheadMillis)
+  return now + Math.min(Math.ceil(millis), dayMillis)
 }
 
 const parseInstant = (text: string, now: number): number | null => {
   const at = parseProviderTime(text)
-  return at === undefined ? null : Math.min(at, now + maxAheadMillis)
+  return at === undefined ? null : Math.min(at, now + dayMillis)
 }

@@ -26,7 +26,7 @@ export const contentOf = (action: ActionDefinition, scope: JsonObject): Either.E
     case "json":
       return Either.right({ type: type ?? "application/json", body: JSON.stringify(value) })
     case "form":
-      return Either.map(formOf(value, request.formStyle), (body) => ({
+      return Either.map(formOf(value, request), (body) => ({
         type: type ?? "application/x-www-form-urlencoded",
         body
       }))
@@ -58,11 +58,17 @@ const joinLists = (value: Json): Json => {
     : value
 }
 
-const formOf = (value: Json, style: ActionDefinition["request"]["formStyle"]): Either.Either<string, CallMistake> => {
+const formOf = (
+  value: Json,
+  { formStyle, formStyles = {} }: Pick<ActionDefinition["request"], "formStyle" | "formStyles">
+): Either.Either<string, CallMistake> => {
+  const styleOf = (name: string) => (Object.hasOwn(formStyles, name) ? formStyles[name] : undefined) ?? formStyle
   if (typeof value === "string") return Either.right(value)
   if (!isObject(value)) return callMistake("request.body", "must be an object to be sent as a form")
   return Either.map(
-    Either.all(Object.entries(value).map(([name, member]) => encodeQueryPairs(name, member, style, `body.${name}`))),
+    Either.all(
+      Object.entries(value).map(([name, member]) => encodeQueryPairs(name, member, styleOf(name), `body.${name}`))
+    ),
     (pairs) => pairs.flat().join("&")
   )
 }

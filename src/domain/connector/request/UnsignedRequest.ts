@@ -12,7 +12,9 @@ import { withoutPageMemory } from "./PageMemory.js"
 import { linkToFollow } from "./Pagination.js"
 import {
   type CallMistake,
+  encodeCookies,
   encodeHeader,
+  encodeItems,
   isDotSegment,
   callMistake,
   encodePathValue,
@@ -93,7 +95,7 @@ const pathOf = (
       const value = evaluate(part.operands, scope)
       const name = expressionName(part.operands)
       const encoded = path.includes("?")
-        ? Either.right(encodeURIComponent(String(value ?? "").toWellFormed()))
+        ? Either.right(encodeItems(value))
         : encodePathValue(value, name, request.pathValues === "segments")
       if (Either.isLeft(encoded)) return Either.left(encoded.left)
       path += encoded.right
@@ -165,6 +167,8 @@ const headersOf = (
       const [key, text] = yield* encodeHeader(name, value, `headers.${name}`)
       headers.set(key, text)
     }
+    const cookies = encodeCookies(renderMembers(action.request.cookies ?? {}, scope))
+    if (cookies.length > 0) headers.set("cookie", [headers.get("cookie") ?? [], ...cookies].flat().join("; "))
     if (action.idempotency?.header !== undefined) {
       const [key, text] = yield* encodeHeader(
         action.idempotency.header,

@@ -3,7 +3,7 @@
  * cannot be encoded are refused.
  */
 import { Data, Either } from "effect"
-import { type Json, isList, isObject } from "../../Json.js"
+import { type Json, type JsonObject, isList, isObject } from "../../Json.js"
 import { guest } from "../../Limits.js"
 import type { ListStyle } from "../Action.js"
 import { asText } from "../../expression/Template.js"
@@ -19,22 +19,27 @@ export class CallMistake extends Data.TaggedError("CallMistake")<{
 export const callMistake = (path: string, message: string): Either.Either<never, CallMistake> =>
   Either.left(new CallMistake({ path, message }))
 
-/** A value in a path: one segment, or several with `many`. Empty and dot segments and control characters are refused. */
+/**
+ * A value in a path: one segment, or several with `many`. The items of a list are joined by commas, and their own commas are
+ * encoded. Empty and dot segments and control characters are refused.
+ */
 export const encodePathValue = (value: Json, path: string, many: boolean): Either.Either<string, CallMistake> => {
   if (isObject(value)) return callMistake(path, "is an object, which cannot be a part of a path")
-  const text = isList(value) ? value.map(asText).join(",") : asText(value)
+  const items = isList(value) ? value.map(asText) : [asText(value)]
+  const text = items.join(",")
   if (text === "") return callMistake(path, "is required by the path and is empty")
   if (text.length > guest.fetchHead) return callMistake(path, `has more than ${guest.fetchHead} characters`)
   if (!text.isWellFormed() || hasControl(text)) return callMistake(path, "has characters that a path cannot hold")
   // Also for encoded slashes, since some servers decode before they resolve dot segments.
   const parts = text.split(/[/\\]/)
   if (parts.some(isDotSegment)) return callMistake(path, 'has "." or ".." as a part, which would change the path')
-  if (!many) return Either.right(encodeURIComponent(text))
+  if (!many) return Either.right(encodeItems(value))
   const segments = text.replace(/^\/+/, "").split("/")
   if (segments.some((segment, at) => segment === "" && at < segments.length - 1)) {
     return callMistake(path, "has an empty part")
   }
-  return Either.right(segments.map((segment) => encodeURIComponent(segment)).join("/"))
+  const encoded = items.map((item) => item.split("/").map(encodeURIComponent).join("/")).join(",")
+  return Either.right(encoded.replace(/^\/+/, ""))
 }
 
 /** A value that is a part of a host: letters, digits, hyphens and dots, optionally a port. */
@@ -45,7 +50,11 @@ export const checkHostValue = (value: Json, path: string): Either.Either<string,
     : callMistake(path, "is not a part of a host name")
 }
 
-/** A parameter as encoded `name=value` pairs; none for null. */
+/**
+ * A parameter as encoded `name=value` pairs; none for null. In a list that is joined by commas the commas of its items are
+ * encoded. Spaces, pipes and tabs are encoded between the items as within them: an item that has the one that joins the
+ * list is refused.
+ */
 export const encodeQueryPairs = (
   name: string,
   value: Json,
@@ -54,9 +63,21 @@ export const encodeQueryPairs = (
 ): Either.Either<ReadonlyArray<string>, CallMistake> => {
   if (value === null) return Either.right([])
   const pairs = pairsOf(name, value, style)
-  return pairs.every(([key, text]) => key.isWellFormed() && text.every((part) => part.isWellFormed()))
+  const joint = ambiguousJoints[style]
+  if (
+    joint !== undefined &&
+    pairs.some(({ isJoined, parts }) => isJoined && parts.some((item) => item.includes(joint.character)))
+  )
+    return callMistake(
+      path,
+      `has an item with a ${joint.name} in it, which also joins the items: send one without, or change the style "${style}" of this list`
+    )
+  return pairs.every((pair) => pair.name.isWellFormed() && pair.parts.every((part) => part.isWellFormed()))
     ? Either.right(
-        pairs.map(([key, text]) => `${encodeQueryText(key)}=${text.map(encodeQueryText).join(separators[style] ?? "")}`)
+        pairs.map((pair) => {
+          const parts = pair.parts.map(pair.isJoined ? encodeItem : encodeQueryText)
+          return `${encodeQueryText(pair.name)}=${parts.join(separators[style] ?? "")}`
+        })
       )
     : callMistake(path, "is not valid Unicode")
 }
@@ -85,6 +106,17 @@ export const encodeHeader = (
     : callMistake(path, "has characters that a header cannot hold")
 }
 
+/** Whether a text can be the name of a header or a cookie. */
+export const isHeaderName = (name: string): boolean => headerName.test(name)
+
+/** A value as one percent-encoded text; the items of a list are joined by commas, and their own commas are encoded. */
+export const encodeItems = (value: Json): string =>
+  (isList(value) ? value : [value]).map((item) => encodeURIComponent(asText(item).toWellFormed())).join(",")
+
+/** Cookies as `name=value`, encoded so that no value adds another one; none for null. */
+export const encodeCookies = (cookies: JsonObject): ReadonlyArray<string> =>
+  Object.entries(cookies).flatMap(([name, value]) => (value === null ? [] : [`${name}=${encodeItems(value)}`]))
+
 /** Whether a text can be a header's value: Latin-1 without line breaks and other control characters. */
 export const isHeaderText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
 
@@ -92,21 +124,42 @@ export const isHeaderText = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*
 export const isDotSegment = (segment: string): boolean => /^(?:\.|%2e){1,2}$/i.test(segment)
 
 const hasControl = (text: string) => /\p{Cc}/u.test(text)
+const encodeItem = (text: string) => encodeURIComponent(text).replace(/%3A/g, ":")
 /** Leaves `:` and `,` unencoded, which have no meaning in a query. */
-const encodeQueryText = (text: string) => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2C/g, ",")
+const encodeQueryText = (text: string) => encodeItem(text).replace(/%2C/g, ",")
 
-const separators: { readonly [style in ListStyle]?: string } = { comma: ",", space: "%20", pipe: "%7C" }
+const separators: { readonly [style in ListStyle]?: string } = { comma: ",", space: "%20", pipe: "%7C", tab: "%09" }
 
-type Pair = readonly [name: string, parts: ReadonlyArray<string>]
+/** The characters that join a list and can be told from those of its items by no encoding. */
+const ambiguousJoints: { readonly [style in ListStyle]?: { readonly character: string; readonly name: string } } = {
+  space: { character: " ", name: "space" },
+  pipe: { character: "|", name: "pipe (|)" },
+  tab: { character: "\t", name: "tab" }
+}
+
+/** `isJoined`: the parts are items of a list, which a separator joins. */
+interface Pair {
+  readonly name: string
+  readonly parts: ReadonlyArray<string>
+  readonly isJoined: boolean
+}
+
+const onePair = (name: string, text: string): ReadonlyArray<Pair> => [{ name, parts: [text], isJoined: false }]
 
 const pairsOf = (name: string, value: Json, style: ListStyle): ReadonlyArray<Pair> => {
-  if (typeof value !== "object" || value === null) return value === null ? [] : [[name, [asText(value)]]]
-  if (style === "json") return [[name, [JSON.stringify(value)]]]
+  if (typeof value !== "object" || value === null) return value === null ? [] : onePair(name, asText(value))
+  if (style === "json") return onePair(name, JSON.stringify(value))
   if (isList(value)) {
-    if (separators[style] !== undefined) return value.length === 0 ? [] : [[name, value.map(asText)]]
-    return value.flatMap((item, at) =>
-      pairsOf(style === "repeat" ? name : `${name}[${style === "indexed" ? at : ""}]`, item, style)
-    )
+    if (separators[style] !== undefined)
+      return value.length === 0 ? [] : [{ name, parts: value.map(asText), isJoined: true }]
+    return value.flatMap((item, at) => pairsOf(`${name}${itemSuffix(style, at)}`, item, style))
   }
-  return Object.entries(value).flatMap(([member, child]) => pairsOf(`${name}[${member}]`, child, style))
+  return Object.entries(value).flatMap(([member, child]) =>
+    style === "members" ? pairsOf(member, child, "repeat") : pairsOf(`${name}[${member}]`, child, style)
+  )
+}
+
+const itemSuffix = (style: ListStyle, at: number): string => {
+  if (style === "repeat" || style === "members") return ""
+  return style === "indexed" ? `[${at}]` : "[]"
 }

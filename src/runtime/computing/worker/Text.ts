@@ -22,7 +22,8 @@ const parseYaml = (text: string): Either.Either<Json, string> => {
   if (problem !== undefined) return Either.left(`is neither JSON nor YAML: ${problem}`)
   return Either.try({
     // By way of JSON text: map keys that are not strings, dates and the like become their JSON forms.
-    try: (): Json => JSON.parse(JSON.stringify(document.toJS({ maxAliasCount: yamlDocument.aliases })) ?? "null"),
+    try: (): Json =>
+      JSON.parse(JSON.stringify(mergeKeys(document.toJS({ maxAliasCount: yamlDocument.aliases }))) ?? "null"),
     catch: (cause) => `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`
   })
 }
@@ -45,3 +46,34 @@ const findDuplicateKey = (document: Document, lines: LineCounter): string | unde
   })
   return found
 }
+
+/**
+ * The value with the members that merge keys bring: `<<` with a map or a list of maps, of which an earlier one wins. A map's
+ * own members win over all. Each map is merged once, however many aliases lead to it: the library's own merging repeats
+ * that for each. Throws if they bring too many.
+ */
+const mergeKeys = (root: unknown): unknown => {
+  const visited = new Set<object>()
+  let left: number = yamlDocument.merged
+  const merge = (value: unknown): void => {
+    if (typeof value !== "object" || value === null || visited.has(value)) return
+    visited.add(value)
+    for (const child of Object.values(value)) merge(child)
+    if (Array.isArray(value) || !Object.hasOwn(value, "<<")) return
+    const merged: unknown = Reflect.get(value, "<<")
+    const sources: ReadonlyArray<unknown> = Array.isArray(merged) ? merged : [merged]
+    if (!sources.every(isMap)) return
+    Reflect.deleteProperty(value, "<<")
+    for (const source of sources) {
+      for (const [name, member] of Object.entries(source)) {
+        if (--left < 0) throw new Error(`merge keys (<<) bring more than ${yamlDocument.merged} members`)
+        if (name !== "<<" && !Object.hasOwn(value, name))
+          Object.defineProperty(value, name, { value: member, enumerable: true, configurable: true, writable: true })
+      }
+    }
+  }
+  merge(root)
+  return root
+}
+
+const isMap = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value)
