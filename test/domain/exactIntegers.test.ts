@@ -5,8 +5,9 @@ import { createHash } from "node:crypto"
 import { askedTexts, everyText } from "../../src/domain/AskedTexts.js"
 import { ActionDefinition } from "../../src/domain/connector/Action.js"
 import { actionAnswer } from "../../src/domain/connector/request/ActionAnswer.js"
+import { withoutPageMemory } from "../../src/domain/connector/request/PageMemory.js"
 import { noPatterns } from "../../src/domain/expression/PatternProgram.js"
-import { keepIntegers } from "../../src/domain/ExactIntegers.js"
+import { keepIntegers } from "../../src/domain/connector/request/ExactIntegers.js"
 import { firstRounded, isSchemaBound } from "../../src/domain/LargeIntegers.js"
 import { type ListedItem, pollDifference } from "../../src/domain/trigger/Poll.js"
 
@@ -75,7 +76,7 @@ describe("an answer with large integers", () => {
   it("has its next cursor digit by digit, wherever it stands and however the list is mapped", () => {
     const cursor = { type: "cursor", param: "c" }
     const next = (text: string, path: string, more = {}) =>
-      read(text, { pagination: { ...cursor, next: path }, ...more }).next
+      withoutPageMemory(read(text, { pagination: { ...cursor, next: path }, ...more }).next)
     assert.deepStrictEqual(next(`{"next":${large}}`, "$.next"), { c: large })
     assert.deepStrictEqual(
       next(`{"data":[{"id":1},{"id":${large}}]}`, "$.data[-1].id", { response: { map: "$.data" } }),

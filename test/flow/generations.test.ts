@@ -1,6 +1,7 @@
 /**
  * What was published keeps the order and the library of steps that it was published with; drafts are of the present generation,
- * and say what they would now do otherwise. `test/support/generations/1.json` was compiled by the release before generation 2.
+ * and say what they would now do otherwise. `test/support/generations/1.json` was compiled by the release before generation 2,
+ * `2.json` by the one before generation 3.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { createHash } from "node:crypto"
@@ -19,19 +20,21 @@ afterAll(() => svc.stop())
 
 /** `order`, then an approval, and `pay`, which reads `order`: of the first generation it did not wait for the approval. */
 const first = JSON.parse(readFileSync("test/support/generations/1.json", "utf8"))
+/** `many` runs if `n` is at least 16: of the second generation `0x10` was a number. */
+const second = JSON.parse(readFileSync("test/support/generations/2.json", "utf8"))
 
 const workflow = async (id: string) => done(await ask("GET", `/workflows/${id}`))
 const codesOf = ({ warnings }: { readonly warnings: ReadonlyArray<{ readonly code: string }> }) =>
   warnings.map(({ code }) => code)
 
 /** A workflow whose draft and version 1 were saved and published by an earlier release. */
-const older = async (): Promise<string> => {
-  const { id } = await made("/workflows", { name: unique(), form: "steps", spec: first.spec })
+const older = async ({ script, spec } = first): Promise<string> => {
+  const { id } = await made("/workflows", { name: unique(), form: "steps", spec })
   await made(`/workflows/${id}/publish`, {})
   const contracts = { inputContract: null, outputContract: null }
-  const content = contentText({ form: "steps", source: null, spec: first.spec, script: first.script, ...contracts })
+  const content = contentText({ form: "steps", source: null, spec, script, ...contracts })
   const hash = createHash("sha256").update(content).digest("hex")
-  const set = `SET script = $script$${first.script}$script$, content_hash = '${hash}'`
+  const set = `SET script = $script$${script}$script$, content_hash = '${hash}'`
   await svc.sql(`UPDATE workflows ${set} WHERE id = '${id}'`)
   await svc.sql(`UPDATE workflow_versions ${set} WHERE workflow_id = '${id}'`)
   return id
@@ -74,7 +77,7 @@ describe("A version of an earlier generation", () => {
     assert.deepStrictEqual(
       versions.map((one: { readonly version: number; readonly generation: number }) => [one.version, one.generation]),
       [
-        [2, 2],
+        [2, 3],
         [1, 1]
       ]
     )
@@ -99,7 +102,7 @@ describe("A version of an earlier generation", () => {
     const id = await older()
     const file = await ask("GET", `/workflows/${id}/export?order=earlier`)
     const { generation, name: _, ...spec } = JSON.parse(file.text)
-    assert.strictEqual(generation, 2)
+    assert.strictEqual(generation, 3)
     assert.deepStrictEqual(
       spec.steps.map(({ dependsOn, name }: { readonly name: string; readonly dependsOn: unknown }) => [
         name,
@@ -115,6 +118,21 @@ describe("A version of an earlier generation", () => {
     assert.notInclude(codesOf(await workflow(id)), "ORDER_CHANGED")
     await made(`/workflows/${id}/publish`, {})
     assert.sameMembers([...(await completedBeforeApproval(id, {}, "pay"))], ["order", "pay"])
+  })
+})
+
+describe("A version of the second generation", () => {
+  it("compares as it did, says so without an order that has changed, and its draft as the present one does", async () => {
+    const id = await older(second)
+    const many = async (more: object = {}) =>
+      (await ask("POST", `/workflows/${id}/execute`, { input: { n: "0x10" }, ...more })).body.many
+    assert.deepStrictEqual([await many(), await many({ draft: true })], ["0x10", null])
+    assert.deepStrictEqual(codesOf(await workflow(id)), ["OLDER_GENERATION"])
+    const saved = done(await ask("PUT", `/workflows/${id}`, { spec: second.spec }))
+    assert.deepStrictEqual(codesOf(saved), ["OLDER_GENERATION"])
+    assert.deepInclude(await made(`/workflows/${id}/publish`, {}), { version: 2, created: true })
+    assert.isNull(await many())
+    assert.deepStrictEqual(codesOf(await workflow(id)), [])
   })
 })
 
@@ -148,18 +166,18 @@ describe("A file of a flow", () => {
     })
     const fromModule = (generation: string) => made("/workflows", { name: unique(), import: module(generation) })
     assert.include(codesOf(await fromModule("")), "ORDER_CHANGED")
-    assert.notInclude(codesOf(await fromModule(".generation(2)")), "ORDER_CHANGED")
+    assert.notInclude(codesOf(await fromModule(".generation(3)")), "ORDER_CHANGED")
     const refused = await ask("POST", "/workflows", {
       name: unique(),
-      import: { format: "flow.json", source: JSON.stringify({ ...first.spec, generation: 3 }) }
+      import: { format: "flow.json", source: JSON.stringify({ ...first.spec, generation: 4 }) }
     })
     assert.deepInclude(refused.body.details[0], { path: "import.source.generation" })
   })
 
   it("says its generation", async () => {
     const { id } = await made("/workflows", { name: unique(), form: "steps", spec: first.spec })
-    assert.strictEqual(JSON.parse((await ask("GET", `/workflows/${id}/export`)).text).generation, 2)
-    assert.match((await ask("GET", `/workflows/${id}/export?format=flow.js`)).text, /generation: 2/)
+    assert.strictEqual(JSON.parse((await ask("GET", `/workflows/${id}/export`)).text).generation, 3)
+    assert.match((await ask("GET", `/workflows/${id}/export?format=flow.js`)).text, /generation: 3/)
     const id1 = await older()
     assert.isUndefined(JSON.parse((await ask("GET", `/workflows/${id1}/export?version=1`)).text).generation)
     const code = (await ask("GET", `/workflows/${id1}/export?version=1&format=code`)).text

@@ -1,7 +1,7 @@
 /** Workflows and versions as the API shows them. Contract: workflow record. */
 import { Struct } from "effect"
 import { readBindings } from "../connector/Binding.js"
-import { generationOf, isOfOlderGeneration } from "../flow/Generation.js"
+import { generationOf, hasEarlierOrder, isOfOlderGeneration } from "../flow/Generation.js"
 import { isOrderWarning } from "../flow/OrderWarnings.js"
 import { isList, type Json } from "../Json.js"
 import { type Deployment, type Workflow, WorkflowVersion } from "./Workflow.js"
@@ -33,24 +33,23 @@ const shownBindings = (workflow: Workflow, versions: ReadonlyArray<WorkflowVersi
   return readBindings(published?.contentHash === workflow.contentHash ? published.bindings : workflow.bindings)
 }
 
-/** The numbers of the versions of an earlier generation that are published or deployed. */
-const olderVersions = (
-  { publishedVersion }: Workflow,
-  { deployments, versions }: WorkflowParts
-): ReadonlyArray<number> => {
+/** The versions of an earlier generation that are published or deployed. */
+const olderVersions = ({ publishedVersion }: Workflow, { deployments, versions }: WorkflowParts) => {
   const used = new Set([publishedVersion, ...deployments.map(({ number }) => number)])
-  return versions.flatMap(({ number, script }) => (used.has(number) && isOfOlderGeneration(script) ? [number] : []))
+  return versions.filter(({ number, script }) => used.has(number) && isOfOlderGeneration(script))
 }
 
 /** The draft's warnings. How the earlier order differs is of interest while it is in use. */
 const shownWarnings = (workflow: Workflow, parts: WorkflowParts): Json => {
   const older = olderVersions(workflow, parts)
   const stored = isList(workflow.warnings) ? workflow.warnings : []
-  if (older.length === 0)
-    return workflow.publishedVersion === null ? stored : stored.filter((one) => !isOrderWarning(one))
-  const which = older.length === 1 ? `version ${older[0]} is` : `versions ${older.join(", ")} are`
+  const isOrderInUse = workflow.publishedVersion === null || older.some(({ script }) => hasEarlierOrder(script))
+  const shown = isOrderInUse ? stored : stored.filter((one) => !isOrderWarning(one))
+  if (older.length === 0) return shown
+  const numbers = older.map(({ number }) => number).join(", ")
+  const which = older.length === 1 ? `version ${numbers} is` : `versions ${numbers} are`
   const message = `${which} of an earlier generation of steps, with its order and its library: publishing the draft makes a version of the present one`
-  return [...stored, { path: "spec", code: "OLDER_GENERATION", message }]
+  return [...shown, { path: "spec", code: "OLDER_GENERATION", message }]
 }
 
 /** What a list does not show: members that can be large, and those that are not for clients. */

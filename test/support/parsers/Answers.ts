@@ -1,7 +1,7 @@
 /** Parsers of what providers send. */
 import { Effect, Encoding, Redacted, Schema } from "effect"
 import { everyText } from "../../../src/domain/AskedTexts.js"
-import { keepIntegers } from "../../../src/domain/ExactIntegers.js"
+import { keepIntegers } from "../../../src/domain/connector/request/ExactIntegers.js"
 import type { Json } from "../../../src/domain/Json.js"
 import { readLargeIntegers } from "../../../src/domain/LargeIntegers.js"
 import { Egress } from "../../../src/actors/ports/Egress.js"
@@ -295,7 +295,7 @@ export const answerParsers: ReadonlyArray<Parser> = [
     readJsonBytes
   ),
   parser(
-    "src/domain/ExactIntegers.ts#Join",
+    "src/domain/connector/request/ExactIntegers.ts#Join",
     guest.fetchBytes,
     ([plain, exact]: readonly [Json, Json]) => keepIntegers(plain, exact, undefined),
     {

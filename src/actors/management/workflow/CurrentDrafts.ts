@@ -3,7 +3,8 @@
  * that they say in their warnings what they would now do otherwise. What was published keeps its script. Decisions: 0078.
  */
 import { Effect, Option } from "effect"
-import { isOfOlderGeneration } from "../../../domain/flow/Generation.js"
+import { hasEarlierOrder, isOfOlderGeneration } from "../../../domain/flow/Generation.js"
+import { hasOrderWarning } from "../../../domain/flow/OrderWarnings.js"
 import type { Failure } from "../../../domain/Failure.js"
 import { isObject } from "../../../domain/Json.js"
 import type { Workflow } from "../../../domain/workflow/Workflow.js"
@@ -25,7 +26,8 @@ export const makeCurrentDrafts = Effect.gen(function* () {
   ): Effect.fn.Return<Workflow, Failure> {
     const { name, source, spec } = before
     const content = source === null ? (isObject(spec) ? { spec } : {}) : { code: source }
-    const compiled = yield* compile(caller, content, { name, isIncomplete: true, isCompared: true, isStored: true })
+    const isCompared = hasEarlierOrder(before.script) || hasOrderWarning(before)
+    const compiled = yield* compile(caller, content, { name, isIncomplete: true, isCompared, isStored: true })
     const after = { ...before, ...compiled }
     return { ...after, contentHash: digests.sha256Hex(contentText(after)) }
   })

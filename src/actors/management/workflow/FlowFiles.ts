@@ -1,7 +1,7 @@
 /** Imports workflows from files, and exports them. A file holds the flow's document, and no id, URL or secret of a workflow. */
 import { Effect } from "effect"
 import { type ExportFormat, fileKind, type FileOrder, type FlowFile } from "../../../domain/flow/FlowFile.js"
-import { generationOf, presentGeneration } from "../../../domain/flow/Generation.js"
+import { generationOf, orderGeneration, presentGeneration } from "../../../domain/flow/Generation.js"
 import {
   type Detail,
   type Failure,
@@ -95,7 +95,7 @@ export const makeFlowFiles = Effect.gen(function* () {
     const { generation = 1, spec, ...own } = yield* readFile(caller, file)
     const called = name ?? own.name
     if (called === undefined) return yield* refusal([required("name", "is required, since the file has no name")])
-    return { input: { ...own, ...rest, name: called, form: "steps", spec }, isCompared: generation < presentGeneration }
+    return { input: { ...own, ...rest, name: called, form: "steps", spec }, isCompared: generation < orderGeneration }
   })
 
   const writeFlow = Effect.fnUntraced(function* (

@@ -17,7 +17,7 @@ import {
   refuseWith,
   type ValidationFailed
 } from "../../../domain/Failure.js"
-import { isOfOlderGeneration } from "../../../domain/flow/Generation.js"
+import { hasEarlierOrder } from "../../../domain/flow/Generation.js"
 import { hasOrderWarning } from "../../../domain/flow/OrderWarnings.js"
 import type { CustomerId } from "../../../domain/Ids.js"
 import { canonicalJson, type JsonObject } from "../../../domain/Json.js"
@@ -109,11 +109,11 @@ const checkPlan = Effect.fnUntraced(function* (
 const draftMembers: ReadonlySet<string> = new Set(["code", "spec", "inputContract", "outputContract"])
 const isOfDraft = (member: string): boolean => draftMembers.has(member)
 
-/** Whether an earlier generation of steps is in use: by the published version, or by a draft that was never published. */
+/** Whether the earlier order of steps is in use: by the published version, or by a draft that was never published. */
 const isToCompare = Effect.fnUntraced(function* (tx: Tx, caller: Principal, id: string) {
   const workflow = yield* findWorkflow(tx, caller, id)
   const [published] = yield* publishedVersions(tx, [workflow])
-  return isOfOlderGeneration((published ?? workflow).script) || (published === undefined && hasOrderWarning(workflow))
+  return hasEarlierOrder((published ?? workflow).script) || (published === undefined && hasOrderWarning(workflow))
 })
 
 /** Saves workflows. */

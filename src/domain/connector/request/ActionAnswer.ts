@@ -4,7 +4,7 @@
  */
 import { Either } from "effect"
 import { askedTexts } from "../../AskedTexts.js"
-import { keepIntegers, type KeptIntegers } from "../../ExactIntegers.js"
+import { keepIntegers, type KeptIntegers } from "./ExactIntegers.js"
 import type { Json } from "../../Json.js"
 import type { Sliced } from "../../mapping/MapCost.js"
 import type { ActionDefinition } from "../Action.js"

@@ -2,9 +2,9 @@
  * Keeps the digits of integers beyond 2^53 through what is made of a JSON text: the same is made of the text as it is parsed
  * and of the text with every such integer quoted, and the two results are joined. Pure.
  */
-import type { AskedText } from "./AskedTexts.js"
-import { isList, type Json, type JsonObject } from "./Json.js"
-import { isRounded, mostPaths, pathLength, type RoundedIntegers } from "./LargeIntegers.js"
+import type { AskedText } from "../../AskedTexts.js"
+import { isList, type Json, type JsonObject } from "../../Json.js"
+import { isRounded, mostPaths, pathLength, type RoundedIntegers } from "../../LargeIntegers.js"
 
 /** A value, and which of its integers are not those that were sent; `undefined`: none. */
 export interface KeptIntegers {
