@@ -18,6 +18,8 @@ const encodings: Readonly<Record<string, (text: string) => string>> = {
   "URL-encoded": encodeURIComponent,
   "form-encoded": (text) => new URLSearchParams([["x", text]]).toString().slice(2),
   "URL-encoded twice": (text) => encodeURIComponent(encodeURIComponent(text)),
+  // oxlint-disable-next-line -- Workflows have this function of JavaScript.
+  "escaped as the function escape does": escape,
   "json in json": (text) => JSON.stringify(JSON.stringify(text)).slice(3, -3),
   json: (text) => JSON.stringify(text).slice(1, -1)
 }

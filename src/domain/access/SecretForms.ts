@@ -12,6 +12,7 @@ export function* secretForms(value: string): Generator<string, void> {
     yield written
     yield* urlForms(written)
   }
+  yield legacyEscaped(value)
   // `btoa` encodes a text of Latin-1 letters by its Latin-1 bytes.
   for (const encoded of isLatin1(value) ? [bytes, latin1Bytes(value)] : [bytes]) {
     yield* hexForms(encoded)
@@ -35,6 +36,14 @@ function* urlForms(value: string): Generator<string, void> {
   yield lowerPercent(url)
   yield encodeURIComponent(url)
 }
+
+/** What the function `escape` of JavaScript writes. */
+const legacyEscaped = (text: string): string =>
+  text.replace(/[^\w@*+\-./]/g, (letter) => {
+    const code = letter.charCodeAt(0)
+    return code < 256 ? `%${hexOf(code, 2)}` : `%u${hexOf(code, 4)}`
+  })
+const hexOf = (code: number, digits: number): string => code.toString(16).toUpperCase().padStart(digits, "0")
 
 const jsonEscaped = (text: string) => JSON.stringify(text).slice(1, -1)
 const percent = (letter: string) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`
