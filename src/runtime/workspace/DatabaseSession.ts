@@ -6,6 +6,8 @@ import { Client, type ClientConfig, Query, type QueryConfig } from "pg"
 import type { Holding } from "../../actors/ports/HeldBytes.js"
 import type { Json } from "../../domain/Json.js"
 import { workspaceDb } from "../../domain/Limits.js"
+import { areScalars, encodeParameters, type Scalar } from "./Parameters.js"
+import { parameterTypesOf } from "./ParameterTypes.js"
 
 /** The result of a statement, its values as the text that Postgres sent. */
 export interface RawResult {
@@ -28,7 +30,7 @@ export interface DatabaseSession {
   readonly isUsable: () => boolean
   /**
    * Runs one statement with the extended protocol, which rejects several. One at a time. `holding`: counts the bytes of
-   * the response as they come.
+   * the response as they come. Rejects with `Unsendable` if a parameter does not fit its type.
    */
   readonly query: (sql: string, params: ReadonlyArray<Json>, holding?: Holding) => Promise<RawResult>
   /** Runs statements of the service itself, with the simple protocol. */
@@ -108,9 +110,10 @@ export const openSession = async (
     pid: processOf(client),
     isUsable: () => usable,
     query: (sql, params, ofAnswer) =>
-      exclusively(() => {
+      exclusively(async () => {
         holding = ofAnswer
-        return submit(client, sql, params, abort, giveUp)
+        const values = areScalars(params) ? params : encodeParameters(params, await parameterTypesOf(client, sql))
+        return submit(client, sql, values, abort, giveUp)
       }),
     control: (sql) =>
       exclusively(async () => {
@@ -186,7 +189,7 @@ const asText = { getTypeParser: () => (text: string) => text }
 const submit = (
   client: Client,
   sql: string,
-  params: ReadonlyArray<Json>,
+  params: ReadonlyArray<Scalar>,
   abort: (cause: Error) => void,
   onDefect: (cause: unknown) => void
 ): Promise<RawResult> =>

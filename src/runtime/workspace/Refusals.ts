@@ -5,6 +5,7 @@ import { workspaceDb } from "../../domain/Limits.js"
 import { reasonOf } from "../process/OperatorError.js"
 import { resultTooLarge } from "./StatementResult.js"
 import { NoRowMemory, TooLarge } from "./DatabaseSession.js"
+import { Unsendable } from "./Parameters.js"
 import { Unreadable } from "./Values.js"
 
 export const dbRefusal = (message: string, code: string, more: Partial<DbRefused> = {}): DbRefused =>
@@ -36,6 +37,7 @@ export const dbRefusalOf = (error: unknown, offBecause: string): DbRefused => {
   if (error instanceof TooLarge) return dbRefusal(resultTooLarge, "TOO_LARGE")
   if (error instanceof NoRowMemory) return dbRefusal(noMemoryMessage, "MEMORY_BUSY", { transient: true })
   if (error instanceof Unreadable) return dbRefusal(error.message, error.code)
+  if (error instanceof Unsendable) return dbRefusal(error.message, "PARAMETER_TYPE")
   if (error instanceof DatabaseError) {
     const code = error.code ?? "XX000"
     return dbRefusal(shorten(error.message), code, {

@@ -8,6 +8,7 @@ import type { SqlCommand } from "../../domain/SqlCommand.js"
 import { readResult } from "./StatementResult.js"
 import { makeSessionPool } from "./SessionPool.js"
 import type { SharedSessions } from "./SharedSessions.js"
+import { Unsendable } from "./Parameters.js"
 import { dbFull, dbRefusalOf, tooManyAtOnce, tooMuchMemory } from "./Refusals.js"
 import { makeMemoryWatch } from "./Memory.js"
 import type { WorkspaceDatabaseServer } from "./WorkspaceDatabaseServer.js"
@@ -143,6 +144,8 @@ export const makeSessionLeases = (
       return await readResult(raw)
     } catch (error) {
       const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
+      // The statement was not run: its transaction is still open, and must not stay read-only.
+      if (readsOnly && error instanceof Unsendable) await session.control(readOnly[place].after)
       if (readsOnly && code === "25006") throw dbFull(limit)
       throw stopped !== undefined && code === "57P01" ? stopped : error
     } finally {

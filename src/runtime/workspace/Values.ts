@@ -1,11 +1,13 @@
 /**
  * Converts Postgres' text values to JSON. Depth and number of values are checked before parsing, and without recursion.
- * Types that are exact in JSON become numbers; money, numerics and 64-bit integers stay text.
+ * Types that are exact in JSON become numbers; money, numerics and 64-bit integers stay text, also inside arrays. As a
+ * parameter of the same type, each value gives the value that was read.
  */
 import { types } from "pg"
 import { type Json, unstorableMessage } from "../../domain/Json.js"
 import { measureJson } from "../../domain/JsonText.js"
 import { jsonDepth, workspaceDb } from "../../domain/Limits.js"
+import { elementTypes, isJson } from "./ArrayTypes.js"
 
 /** Why a value cannot be returned to the workflow. */
 export class Unreadable {
@@ -25,9 +27,10 @@ export const valueOf = (oid: number, text: string, budget: Budget): Json => {
   spend(budget, 1)
   const scalar = scalars.get(oid)
   if (scalar !== undefined) return scalar(text)
-  if (oid === builtins.JSON || oid === builtins.JSONB) return jsonOf(text, budget)
-  const element = arrays.get(oid)
-  return element === undefined ? text : arrayOf(text, element, budget)
+  if (isJson(oid)) return jsonOf(text, budget)
+  const element = elementTypes.get(oid)
+  if (element === undefined) return text
+  return isJson(element) ? jsonArrayOf(text, budget) : arrayOf(text, scalars.get(element) ?? asText, budget)
 }
 
 // --- Scalars ---
@@ -36,9 +39,16 @@ const { builtins } = types
 const asText = (text: string): Json => text
 const finite = (text: string): Json => (Number.isFinite(Number(text)) ? Number(text) : text)
 const isTrue = (text: string): Json => text === "t"
+
+const instantForm = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?([+-]\d\d)(:\d\d)?$/
+
+/** In UTC with milliseconds, or microseconds where there are some. Outside of the years 1 to 9999 the text stays. */
 const instant = (text: string): Json => {
-  const at = new Date(text)
-  return Number.isNaN(at.getTime()) ? text : at.toISOString()
+  const [, date, time, fraction = "", hours, minutes = ":00"] = instantForm.exec(text) ?? []
+  if (date === undefined) return text
+  const at = new Date(`${date}T${time}${hours}${minutes}`)
+  const year = at.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? `${at.toISOString().slice(0, 19)}.${fraction.padEnd(3, "0")}Z` : text
 }
 
 const scalars: ReadonlyMap<number, (text: string) => Json> = new Map([
@@ -49,20 +59,6 @@ const scalars: ReadonlyMap<number, (text: string) => Json> = new Map([
   [builtins.FLOAT4, finite],
   [builtins.FLOAT8, finite],
   [builtins.TIMESTAMPTZ, instant]
-])
-
-/** Array types that become arrays, by oid (`bool[]`, `int2[]` and so on); others stay text. */
-const arrays: ReadonlyMap<number, (text: string) => Json> = new Map([
-  [1000, isTrue],
-  [1005, finite],
-  [1007, finite],
-  [1021, finite],
-  [1022, finite],
-  [1009, asText],
-  [1015, asText],
-  [1016, asText],
-  [1231, finite],
-  [2951, asText]
 ])
 
 // --- Bounds ---
@@ -121,6 +117,14 @@ const arrayOf = (text: string, element: (text: string) => Json, whole: Budget): 
   spend(whole, most - budget.left)
   return array
 }
+
+/** An array of JSON values is read as one JSON text, under the bounds of one. */
+const jsonArrayOf = (text: string, budget: Budget): Json =>
+  jsonOf(jsonText(elementsOf(text, asText, { left: workspaceDb.valuesInOne })), budget)
+
+/** Postgres' arrays have at most six dimensions. */
+const jsonText = (value: Json): string =>
+  Array.isArray(value) ? `[${value.map(jsonText).join(",")}]` : value === null ? "null" : String(value)
 
 const elementsOf = (text: string, element: (text: string) => Json, budget: Budget): Json => {
   const open: Array<Array<Json>> = []
