@@ -6,6 +6,7 @@ import { request } from "node:http"
 import { connect } from "../../src/http/rpc/client/Package.js"
 import { identityMessage } from "../../src/domain/delivery/Signature.js"
 import { startSharedCalls, stopCalls, svc, workflow } from "../support/calls.js"
+import type { Answer } from "../support/InProcess.js"
 
 let baseUrl: string
 let flow: string
@@ -38,15 +39,14 @@ const send = (
   target: string,
   headers: { readonly [name: string]: string },
   body = ""
-): Promise<{ readonly status: number; readonly headers: object; readonly body: any }> =>
-  // oxlint-disable-line typescript/no-explicit-any
+): Promise<Pick<Answer, "status" | "body">> =>
   new Promise((resolve, reject) => {
     const outgoing = request(`${baseUrl}${target}`, { method, headers }, (answer) => {
       const parts: Array<Buffer> = []
       answer.on("data", (part: Buffer) => parts.push(part))
       answer.on("end", () => {
         const text = Buffer.concat(parts).toString()
-        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: JSON.parse(text) })
+        resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) })
       })
     })
     outgoing.on("error", reject)
