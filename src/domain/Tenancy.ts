@@ -1,5 +1,6 @@
 /** Parses the headers that name a request's customer, installation, connections and person. Specification: Multi-tenant request headers. */
 import { Either, Encoding } from "effect"
+import { isIdentityHeader, textOfHeader } from "./access/IdentityHeaders.js"
 import { InvalidRequest } from "./Failure.js"
 import { isObject, type Json, findUnstorable } from "./Json.js"
 import { headerValues } from "./Limits.js"
@@ -23,7 +24,14 @@ export interface Tenancy {
   readonly userId: string | null
 }
 
+/** Looks a header up by its lower-case name, as it was sent. */
 type Header = (name: string) => string | undefined
+
+/** The text of a header; an empty one counts as absent. */
+const textIn = (header: Header, name: string): string | undefined => {
+  const value = header(name)
+  return value === undefined || value === "" ? undefined : textOfHeader(value)
+}
 
 const invalidHeader = (header: string, message: string) =>
   Either.left(
@@ -45,8 +53,8 @@ const isSameReference = (a: CustomerReference, b: CustomerReference): boolean =>
 const customerReferences = (header: Header, organisationId: string) => {
   const named: Array<readonly [string, CustomerReference]> = []
   const add = (name: string, reference: (value: string) => CustomerReference) => {
-    const value = header(name)
-    if (value !== undefined && value !== "") named.push([name, reference(value)])
+    const text = textIn(header, name)
+    if (text !== undefined) named.push([name, reference(text)])
   }
   add("x-end-org-id", customerReference)
   add("x-end-org-ref", (ref) => ({ ref }))
@@ -112,10 +120,7 @@ export const parseCustomer = (
 /** Parses the headers; empty ones count as absent. */
 export const parseTenancy = (header: Header, organisationId: string): Either.Either<Tenancy, InvalidRequest> =>
   Either.gen(function* () {
-    const value = (name: string) => {
-      const text = header(name)
-      return text === undefined || text === "" ? null : text
-    }
+    const value = (name: string) => textIn(header, name) ?? null
     const connections = value("x-svc-connections")
     const config = value("x-svc-installation-config")
     return {
@@ -128,10 +133,7 @@ export const parseTenancy = (header: Header, organisationId: string): Either.Eit
   })
 
 /** The external reference in `x-end-org-ref`, which must match a customer that is named by id. */
-export const claimedExternalRef = (header: Header): string | undefined => {
-  const ref = header("x-end-org-ref")
-  return ref === undefined || ref === "" ? undefined : ref
-}
+export const claimedExternalRef = (header: Header): string | undefined => textIn(header, "x-end-org-ref")
 
 const credentialHeaders: ReadonlySet<string> = new Set([
   "authorization",
@@ -142,10 +144,10 @@ const credentialHeaders: ReadonlySet<string> = new Set([
   "x-identity-hmac"
 ])
 
-/** The headers that a workflow sees: without credentials, names in lower case. */
+/** The headers that a workflow sees: without credentials, names in lower case; of those that name somebody, the text. */
 export const workflowHeaders = (headers: { readonly [name: string]: string }): { readonly [name: string]: string } =>
   Object.fromEntries(
-    Object.entries(headers).filter(
-      ([name, text]) => !credentialHeaders.has(name) && text.isWellFormed() && !text.includes("\u0000")
-    )
+    Object.entries(headers)
+      .map(([name, value]) => [name, isIdentityHeader(name) ? textOfHeader(value) : value] as const)
+      .filter(([name, text]) => !credentialHeaders.has(name) && text.isWellFormed() && !text.includes("\u0000"))
   )

@@ -70,20 +70,27 @@ const localMinutes = (zone: string) => {
     hour: "2-digit",
     minute: "2-digit"
   })
-  return (at: number) => Date.parse(`${format.format(at).replace(" ", "T")}:00.000Z`)
+  const found = new Map<number, number>()
+  return (at: number): number => {
+    const local = found.get(at) ?? Date.parse(`${format.format(at).replace(" ", "T")}:00.000Z`)
+    found.set(at, local)
+    return local
+  }
 }
 
 const minute = 60_000
 
-const walkedTicks = (text: string, zone: string, from: string, to: string): ReadonlyArray<string> => {
-  const [matches, local] = [matcherOf(text), localMinutes(zone)]
+const walkedTicks = (text: string, local: (at: number) => number, from: string, to: string): ReadonlyArray<string> => {
+  const matches = matcherOf(text)
+  const goesOn = ["*", "*/1"].includes(text.split(" ")[1] ?? "")
   const found: Array<string> = []
   // Begins a day early, so that a repetition at the beginning is recognised.
   const begin = Date.parse(from) - 86_400_000
   let latest = local(begin)
   for (let at = begin + minute; at <= Date.parse(to); at += minute) {
     const wall = local(at)
-    let isDue = false
+    // An expression of every hour counts the minutes of a repetition, too.
+    let isDue = goesOn && matches(new Date(wall))
     for (let one = latest + minute; one <= wall; one += minute) isDue = matches(new Date(one)) || isDue
     if (isDue && at > Date.parse(from)) found.push(new Date(at).toISOString().slice(0, 16))
     latest = Math.max(latest, wall)
@@ -96,6 +103,12 @@ describe("cron", () => {
     "* * * * *",
     "*/7 * * * *",
     "0 * * * *",
+    "*/15 * * * *",
+    "20,45 * * * SUN",
+    "5 * 25 10 *",
+    "*/15 */1 * * *",
+    "*/15 */2 * * *",
+    "*/15 0-23 * * *",
     "30 2 * * *",
     "15 1-3 * * *",
     "0,30 0,2,12 * * *",
@@ -113,16 +126,19 @@ describe("cron", () => {
     ["Australia/Lord_Howe", "2026-04-04T00:00:00Z", "2026-04-06T00:00:00Z"],
     ["Australia/Lord_Howe", "2026-10-03T00:00:00Z", "2026-10-05T00:00:00Z"],
     ["America/Havana", "2026-03-07T12:00:00Z", "2026-03-09T12:00:00Z"],
+    ["America/Havana", "2026-10-31T12:00:00Z", "2026-11-02T12:00:00Z"],
+    ["America/Santiago", "2026-04-04T12:00:00Z", "2026-04-06T12:00:00Z"],
     ["Asia/Kathmandu", "2026-12-30T12:00:00Z", "2027-01-02T12:00:00Z"],
     ["Pacific/Apia", "2011-12-29T00:00:00Z", "2012-01-01T12:00:00Z"],
     ["UTC", "2028-02-27T00:00:00Z", "2028-03-01T12:00:00Z"]
   ] as const
   for (const [zone, from, to] of windows) {
     it(`fires like a walk over all minutes of ${zone} from ${from.slice(0, 10)}`, () => {
+      const local = localMinutes(zone)
       for (const pattern of patterns)
         assert.deepStrictEqual(
           ticksBetween(cron(pattern, zone), from, to),
-          walkedTicks(pattern, zone, from, to),
+          walkedTicks(pattern, local, from, to),
           `${pattern} in ${zone}`
         )
     })
@@ -138,13 +154,59 @@ describe("cron", () => {
     ["0 9 30 12 *", "Pacific/Apia", "2011-12-29T12:00Z", "2012-01-01T12:00Z", ["2011-12-30T10:00"]],
     // A local time that the zone repeats fires once, at its first occurrence.
     ["30 2 * * *", "Europe/Berlin", "2026-10-24T12:00Z", "2026-10-25T12:00Z", ["2026-10-25T00:30"]],
-    // So an expression of every few minutes pauses for the repeated hour.
+    // An expression of every hour goes on through the repeated one: here 2:45, 2:00, 2:15, 2:30, 2:45 and 3:00.
     [
-      "*/5 * * * *",
+      "*/15 * * * *",
       "Europe/Berlin",
-      "2026-10-25T00:45Z",
-      "2026-10-25T02:06Z",
-      ["2026-10-25T00:50", "2026-10-25T00:55", "2026-10-25T02:00", "2026-10-25T02:05"]
+      "2026-10-25T00:30Z",
+      "2026-10-25T02:00Z",
+      [
+        "2026-10-25T00:45",
+        "2026-10-25T01:00",
+        "2026-10-25T01:15",
+        "2026-10-25T01:30",
+        "2026-10-25T01:45",
+        "2026-10-25T02:00"
+      ]
+    ],
+    [
+      "0 * * * *",
+      "America/New_York",
+      "2026-11-01T04:00Z",
+      "2026-11-01T08:00Z",
+      ["2026-11-01T05:00", "2026-11-01T06:00", "2026-11-01T07:00", "2026-11-01T08:00"]
+    ],
+    // Half an hour is repeated: from 1:30 to 1:59.
+    [
+      "0,45 * * * *",
+      "Australia/Lord_Howe",
+      "2026-04-04T14:00Z",
+      "2026-04-04T15:30Z",
+      ["2026-04-04T14:45", "2026-04-04T15:15", "2026-04-04T15:30"]
+    ],
+    ["45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00Z", "2026-04-05T12:00Z", ["2026-04-04T14:45"]],
+    // The skipped hour, and the day that Apia skipped, fire once.
+    [
+      "30 * * * *",
+      "Europe/Berlin",
+      "2026-03-29T00:00Z",
+      "2026-03-29T02:00Z",
+      ["2026-03-29T00:30", "2026-03-29T01:00", "2026-03-29T01:30"]
+    ],
+    [
+      "30 * * * *",
+      "Pacific/Apia",
+      "2011-12-30T09:00Z",
+      "2011-12-30T11:00Z",
+      ["2011-12-30T09:30", "2011-12-30T10:00", "2011-12-30T10:30"]
+    ],
+    // Steps, lists and ranges name hours.
+    [
+      "*/30 0-23 * * *",
+      "Europe/Berlin",
+      "2026-10-25T00:00Z",
+      "2026-10-25T02:00Z",
+      ["2026-10-25T00:30", "2026-10-25T02:00"]
     ],
     ["30 1 * * *", "America/New_York", "2026-10-31T12:00Z", "2026-11-01T12:00Z", ["2026-11-01T05:30"]],
     [

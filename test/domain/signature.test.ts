@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Either, FastCheck as fc, Option, Redacted } from "effect"
+import { identityHeaders } from "../../src/domain/access/IdentityHeaders.js"
 import * as Signature from "../../src/domain/delivery/Signature.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
 
@@ -54,7 +55,7 @@ describe("x-identity-hmac", () => {
       { ...request, target: `${request.target}?draft=true` },
       { ...request, bodySha256: sha256("") },
       requestWith({ "x-org-id": "cus_01jd0000000000000000000000" }),
-      ...Signature.identityHeaders.map((name) =>
+      ...identityHeaders.map((name) =>
         requestWith({ "x-org-id": "cus_01jd0000000000000000000000", "x-user-id": "u_7", [name]: "other" })
       )
     ]
@@ -87,6 +88,48 @@ describe("x-identity-hmac", () => {
       `t=${now},${Array.from({ length: 9 }, () => `v1=${vector}`).join(",")}`
     ]
     for (const header of bad) assert.strictEqual(problem(verdict(header)), "malformed", header)
+  })
+
+  describe("over text beyond ASCII", () => {
+    const messageOf = (headers: Record<string, string>) =>
+      Option.getOrThrow(Signature.identityMessage(requestWith(headers), now, ""))
+    const over = (bytes: Uint8Array) => `t=${now},v1=${digests.hmacHex(secret, bytes)}`
+    const latin1 = (text: string) => Buffer.from(text, "latin1")
+    const [inUtf8, inLatin1] = [Buffer.from("Zoë").toString("latin1"), "Zoë"]
+    const utf8 = (text: string) => Buffer.from(text)
+    const table = [
+      ["UTF-8 is sent and signed", inUtf8, over(latin1(messageOf({ "x-user-id": inUtf8 }))), "valid"],
+      ["Latin-1 is sent and signed", inLatin1, over(latin1(messageOf({ "x-user-id": inLatin1 }))), "valid"],
+      [
+        "Latin-1 is sent, and its text signed in UTF-8",
+        inLatin1,
+        over(utf8(messageOf({ "x-user-id": "Zoë" }))),
+        "valid"
+      ],
+      ["UTF-8 is sent, and Latin-1 signed", inUtf8, over(latin1(messageOf({ "x-user-id": inLatin1 }))), "mismatch"],
+      // Otherwise the signature for the user "Zo\xc3\xab" would serve for "Zo\xeb".
+      [
+        "UTF-8 is sent, and UTF-8 of its bytes signed",
+        inUtf8,
+        over(utf8(messageOf({ "x-user-id": inUtf8 }))),
+        "mismatch"
+      ],
+      ["another user is signed", inUtf8, over(utf8(messageOf({ "x-user-id": "Zoé" }))), "mismatch"]
+    ] as const
+    for (const [name, value, header, expected] of table)
+      it(`${name}: ${expected}`, () => {
+        assert.strictEqual(problem(verdict(header, { of: requestWith({ "x-user-id": value }) })), expected)
+      })
+
+    it("signs in UTF-8 what a caller sends in UTF-8", () => {
+      for (const user of ["Zoë", "日本", "Ã«"]) {
+        const header = Option.getOrThrow(
+          Signature.signIdentity(digests, [secret], requestWith({ "x-user-id": user }), now)
+        )
+        const received = requestWith({ "x-user-id": Buffer.from(user).toString("latin1") })
+        assert.strictEqual(problem(verdict(header, { of: received })), "valid", user)
+      }
+    })
   })
 
   it("refuses a line break in a header, which could pass for another line", () => {

@@ -3,11 +3,12 @@
  * and Standard Webhooks, with which the service signs its deliveries. Contract: signatures.
  */
 import { Duration, Either, Encoding, Option } from "effect"
+import { bytesOfHeader, identityHeaders, textOfHeader } from "../access/IdentityHeaders.js"
 import { signatureWindow } from "../Limits.js"
 
 /** The digests that signing needs; the port `Digests` has them. */
 export interface SignatureDigests {
-  readonly hmacHex: (key: string, data: string) => string
+  readonly hmacHex: (key: string, data: string | Uint8Array) => string
   readonly hmacBase64: (key: Uint8Array, data: Uint8Array) => string
   readonly equal: (a: string, b: string) => boolean
 }
@@ -36,18 +37,6 @@ export type SignatureProblem = "malformed" | "stale" | "mismatch"
 
 /** The header with the signature. */
 export const identityHeader = "x-identity-hmac"
-
-/** The headers that the signature covers, in the order of the signed message. */
-export const identityHeaders = [
-  "x-org-id",
-  "x-user-id",
-  "x-end-org-id",
-  "x-end-org-ref",
-  "x-installation-id",
-  "x-svc-connections",
-  "x-svc-installation-config",
-  "x-svc-space-tenantid"
-] as const
 
 /** A message to be delivered under Standard Webhooks. `timestamp`: Unix seconds. */
 export interface WebhookMessage {
@@ -126,6 +115,15 @@ export const signIdentity = (
   )
 
 /**
+ * What a caller may have signed: the bytes as they are sent, or the text in UTF-8, which differs where Latin-1 is sent. Both
+ * are read as the same text, so that a signature never stands for a request on behalf of another.
+ */
+const signedForms = (message: string): ReadonlyArray<string | Uint8Array> => {
+  if (/^[\0-\x7f]*$/.test(message)) return [message]
+  return [bytesOfHeader(message), message.split("\n").map(textOfHeader).join("\n")]
+}
+
+/**
  * Verifies that one of the secrets signed this request within the time window. Empty secrets never match.
  * The nonce is not checked: the caller must store it for ten minutes and refuse its reuse.
  */
@@ -141,7 +139,10 @@ export const verifyIdentity = (
   if (!isFresh(parsed.timestamp, nowSeconds)) return Either.left("stale")
   const message = Option.getOrUndefined(identityMessage(request, parsed.timestamp, parsed.nonce))
   if (message === undefined) return Either.left("malformed")
-  const expected = secrets.filter((secret) => secret !== "").map((secret) => digests.hmacHex(secret, message))
+  const signed = signedForms(message)
+  const expected = secrets
+    .filter((secret) => secret !== "")
+    .flatMap((secret) => signed.map((form) => digests.hmacHex(secret, form)))
   return anyEqual(digests, expected, parsed.signatures) ? Either.right(parsed) : Either.left("mismatch")
 }
 

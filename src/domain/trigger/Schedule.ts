@@ -1,7 +1,8 @@
 /**
  * The ticks of schedules: the next one after a time, and what cannot fire. Local times are computed as if in UTC and then
  * placed in the zone: one that the zone skips fires once, at the next minute that exists; one that it repeats fires once,
- * at its first occurrence. Pure. Contract: trigger record and states.
+ * at its first occurrence, except for a cron expression of every hour, which fires at both. Pure. Contract: trigger record
+ * and states.
  */
 import { Cron } from "croner"
 import { DateTime, Duration, Option } from "effect"
@@ -61,9 +62,19 @@ const cachedCron = memoize(parseCron, 5_000)
 /** The most local times before one that is later: the minutes of the longest repetition or gap, a day. */
 const maxRepeatedMinutes = 1_441
 
+/** The hour field of an expression that names no hour: it goes on through the repeated hour. */
+const everyHour = /^ *\S+ +\*(?:\/0*1)? /
+
 const nextCron = (text: string, zone: DateTime.TimeZone.Named, after: number): number | null => {
   const cron = cachedCron(text)
   if (typeof cron === "string") return null
+  const first = nextFirst(cron, zone, after)
+  const second = everyHour.test(text) ? nextRepeated(cron, zone, after) : null
+  return first === null || second === null ? (first ?? second) : Math.min(first, second)
+}
+
+/** The next tick later than `after` at the first occurrence of its local time. */
+const nextFirst = (cron: Cron, zone: DateTime.TimeZone.Named, after: number): number | null => {
   let wall: Date | null = new Date(wallTime(zone, after))
   for (let i = 0; i < maxRepeatedMinutes; i++) {
     wall = cron.nextRun(wall)
@@ -72,6 +83,18 @@ const nextCron = (text: string, zone: DateTime.TimeZone.Named, after: number): n
     if (at > after) return at
   }
   return null
+}
+
+/**
+ * The next tick later than `after` at the second occurrence of a local time, if the zone repeats some around `after`. Of a
+ * repetition that begins later, the next tick is a first occurrence.
+ */
+const nextRepeated = (cron: Cron, zone: DateTime.TimeZone.Named, after: number): number | null => {
+  const repeated = repetitionAt(zone, after)
+  if (repeated === undefined) return null
+  const { begin, end, offset } = repeated
+  const wall = cron.nextRun(new Date(Math.max(after, begin - 1) + offset))
+  return wall !== null && wall.getTime() - offset < end ? wall.getTime() - offset : null
 }
 
 const cronMistakes = ({ cron: text, timezone, startsAt, every }: ScheduleInput, now: number, path: string) => {
@@ -177,6 +200,26 @@ const offsetAt = (zone: DateTime.TimeZone.Named, at: number): number =>
 
 /** The local time at an instant, as if it were in UTC. */
 const wallTime = (zone: DateTime.TimeZone.Named, at: number): number => at + offsetAt(zone, at)
+
+/** Instants at which local times occur for the second time, with the offset they then have; all milliseconds. */
+interface Repetition {
+  readonly begin: number
+  readonly end: number
+  readonly offset: number
+}
+
+/** The repetition of local times that begins within a day of `at`, if there is one. */
+const repetitionAt = (zone: DateTime.TimeZone.Named, at: number): Repetition | undefined => {
+  const [before, offset] = [offsetAt(zone, at - day), offsetAt(zone, at + day)]
+  if (before <= offset) return undefined
+  let [earlier, begin] = [Math.floor((at - day) / minute) * minute, Math.ceil((at + day) / minute) * minute]
+  while (begin - earlier > minute) {
+    const middle = earlier + Math.floor((begin - earlier) / (2 * minute)) * minute
+    if (offsetAt(zone, middle) === offset) begin = middle
+    else earlier = middle
+  }
+  return { begin, end: begin + before - offset, offset }
+}
 
 /** The first instant of a local time; of one that the zone skips, the first minute after the gap. */
 const instantOf = (zone: DateTime.TimeZone.Named, wall: number): number => {

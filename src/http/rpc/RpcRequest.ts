@@ -3,9 +3,10 @@
  * headers those that the connection was opened with. No member of a message changes who calls. Specification: typed RPC.
  */
 import { Either } from "effect"
+import { headerOfText } from "../../domain/access/IdentityHeaders.js"
 import { InvalidRequest } from "../../domain/Failure.js"
 import { connectedCall, headerBytes } from "../../domain/Limits.js"
-import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
+import { findUnstorable, isObject, type Json, type JsonObject, unstorableMessage } from "../../domain/Json.js"
 import type { Contract } from "../operation/Contract.js"
 import { proxyContracts } from "../operations/Execution.js"
 import type { RawRequest, RequestHead } from "../Wire.js"
@@ -68,25 +69,32 @@ type Headers = { readonly [name: string]: string }
 export const connectionHeaders = (opened: Headers): Headers =>
   Object.fromEntries(Object.entries(opened).filter(([name]) => !ofOpening.test(name)))
 
-/** The connection's headers with those that the payload has instead; the same object if it has none. */
-const headersOf = (opened: Headers, payload: JsonObject): Either.Either<Headers, InvalidRequest> => {
-  const { customer = null } = payload
-  const named: { [name: string]: string } = {}
-  if (customer !== null) {
-    if (typeof customer !== "string" || customer === "")
-      return wrong("customer", "must be the id of a customer, or ref: and its external reference")
-    named["x-end-org-id"] = customer
-  }
-  for (const [member, header] of Object.entries(headerMembers)) {
-    const value = payload[member] ?? null
-    if (value === null) continue
-    if (typeof value !== "string") return wrong(member, "must be a text")
-    named[header] = value
-  }
-  if (Object.keys(named).length === 0) return Either.right(opened)
-  const kept = customer === null ? opened : withoutCustomer(opened)
-  return Either.right({ ...kept, ...named })
+/** The value of a header for a member that names somebody. */
+const identityHeader = (member: string, text: string): Either.Either<string, InvalidRequest> => {
+  const problem = findUnstorable(text)
+  return problem === undefined ? Either.right(headerOfText(text)) : wrong(member, unstorableMessage[problem.reason])
 }
+
+/** The connection's headers with those that the payload has instead; the same object if it has none. */
+const headersOf = (opened: Headers, payload: JsonObject): Either.Either<Headers, InvalidRequest> =>
+  Either.gen(function* () {
+    const { customer = null } = payload
+    const named: { [name: string]: string } = {}
+    if (customer !== null) {
+      if (typeof customer !== "string" || customer === "")
+        return yield* wrong("customer", "must be the id of a customer, or ref: and its external reference")
+      named["x-end-org-id"] = yield* identityHeader("customer", customer)
+    }
+    for (const [member, header] of Object.entries(headerMembers)) {
+      const value = payload[member] ?? null
+      if (value === null) continue
+      if (typeof value !== "string") return yield* wrong(member, "must be a text")
+      named[header] = header === headerMembers.user ? yield* identityHeader(member, value) : value
+    }
+    if (Object.keys(named).length === 0) return opened
+    const kept = customer === null ? opened : withoutCustomer(opened)
+    return { ...kept, ...named }
+  })
 
 const withoutCustomer = (opened: Headers): Headers =>
   Object.fromEntries(Object.entries(opened).filter(([name]) => !ofCustomer.has(name)))
@@ -212,7 +220,7 @@ const askedCall = (head: RequestHead, payload: JsonObject): Asked =>
         headers: {
           ...(yield* providerHeaders(members["headers"] ?? null)),
           ...headers,
-          ...(connection === null ? {} : { [callHeaderMembers.connection]: connection }),
+          ...(connection === null ? {} : { [callHeaderMembers.connection]: headerOfText(connection) }),
           ...(connector === null ? {} : { [callHeaderMembers.connector]: connector }),
           ...(timeoutMs === null ? {} : { [callHeaderMembers.timeoutMs]: `${timeoutMs}` })
         },

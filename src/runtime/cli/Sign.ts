@@ -4,7 +4,8 @@ import { Clock, Console, Effect, Option, Redacted } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { didYouMean } from "../../domain/ClosestName.js"
-import { identityHeader, identityHeaders, signIdentity } from "../../domain/delivery/Signature.js"
+import { identityHeaders } from "../../domain/access/IdentityHeaders.js"
+import { identityHeader, signIdentity } from "../../domain/delivery/Signature.js"
 import { OperatorError, reasonOf } from "../process/OperatorError.js"
 
 const secret = Options.redacted("secret").pipe(
@@ -66,7 +67,9 @@ export const signCommand = Command.make(
   })
 ).pipe(Command.withDescription("Sign a request: prints the header x-identity-hmac, for curl -H"))
 
-const digests = { hmacHex: (key: string, data: string) => createHmac("sha256", key).update(data).digest("hex") }
+const digests = {
+  hmacHex: (key: string, data: string | Uint8Array) => createHmac("sha256", key).update(data).digest("hex")
+}
 
 const refuse = (message: string) => new OperatorError({ message })
 

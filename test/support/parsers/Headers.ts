@@ -1,6 +1,11 @@
 /** Parsers of the headers and the paths of requests, and of text in records. */
 import { Either } from "effect"
-import { parseIdentityHeader, verifyWebhook, webhookKey } from "../../../src/domain/delivery/Signature.js"
+import {
+  parseIdentityHeader,
+  verifyIdentity,
+  verifyWebhook,
+  webhookKey
+} from "../../../src/domain/delivery/Signature.js"
 import { readAppWebhookId } from "../../../src/domain/trigger/AppWebhookAddress.js"
 import { parseTenancy } from "../../../src/domain/Tenancy.js"
 import { scheduleMistakes } from "../../../src/domain/trigger/Schedule.js"
@@ -23,7 +28,7 @@ import { type Parser, parser, repeated } from "./Parser.js"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-const digests = { hmacBase64: () => "", equal: () => false }
+const digests = { hmacBase64: () => "", hmacHex: () => "", equal: () => false }
 
 const field: Field = {
   name: "config.name",
@@ -66,6 +71,29 @@ export const headerParsers: ReadonlyArray<Parser> = [
       )
     ],
     { spaces: repeated(" "), signatures: repeated("v1, "), "one long key": (size) => `whsec_${"A".repeat(size)}` }
+  ),
+  parser(
+    "src/domain/delivery/Signature.ts#signedForms",
+    headerBytes,
+    (user: string) =>
+      verifyIdentity(
+        digests,
+        ["svs_a"],
+        {
+          method: "GET",
+          target: "/",
+          header: (name) => (name === "x-user-id" ? `${user}\u00c3` : undefined),
+          bodySha256: ""
+        },
+        `t=1,v1=${"0".repeat(64)}`,
+        1
+      ),
+    {
+      letters: repeated("a"),
+      "letters of UTF-8": repeated("\u00c3\u00ab"),
+      "invalid bytes": repeated("\u00c3"),
+      "line breaks": repeated("\n")
+    }
   ),
   parser(
     "src/domain/trigger/AppWebhookAddress.ts#readAppWebhookId",

@@ -1,5 +1,6 @@
 /** The options of a client, and what they become. */
 import { Duration, Effect, Redacted } from "effect"
+import { headerOfText, isIdentityHeader } from "../../../domain/access/IdentityHeaders.js"
 import { parseUrl } from "../../../domain/Url.js"
 import { Failures, localRefusal, type RpcFailure } from "./Failures.js"
 
@@ -12,7 +13,10 @@ export interface RpcClientOptions {
   readonly url: string | ReadonlyArray<string>
   /** An API key. */
   readonly key: string | Redacted.Redacted
-  /** More headers of the connection, such as those of a proxy in between. */
+  /**
+   * More headers of the connection, such as those of a proxy in between. Those that name a customer, a user or an
+   * installation are sent in UTF-8; the others are ASCII.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** The customer of each call that names none: its id, or `ref:` and its external reference. */
   readonly customer?: string | undefined
@@ -58,7 +62,11 @@ const rpcUrl = (text: string): string | undefined => {
 
 /** Header names and values that HTTP can carry. */
 const isHeader = ([name, value]: [string, string]) =>
-  /^[\w!#$%&'*+.^`|~-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value)
+  /^[\w!#$%&'*+.^`|~-]+$/.test(name) && (/^[\t\x20-\x7e]*$/.test(value) || isIdentity(name, value))
+
+/** Whether a header names somebody by a text that can be sent in UTF-8. */
+const isIdentity = (name: string, text: string) =>
+  isIdentityHeader(name.toLowerCase()) && text.isWellFormed() && !/\p{Cc}/u.test(text)
 
 const refuse = (message: string) =>
   Effect.fail(new Failures.InvalidRequest(localRefusal("INVALID_REQUEST", 400, message)))
@@ -73,13 +81,17 @@ export const settingsOf = (options: RpcClientOptions): Effect.Effect<ClientSetti
     const key = typeof options.key === "string" ? options.key : Redacted.value(options.key)
     const headers = { ...options.headers, authorization: `Bearer ${key}` }
     if (key === "" || !Object.entries(headers).every(isHeader))
-      return yield* refuse("key and headers must be printable ASCII, and the key not empty")
+      return yield* refuse(
+        "key and headers must be printable ASCII, and the key not empty; only headers such as x-end-org-id and x-user-id may have other letters"
+      )
     const millis = (value: Duration.DurationInput | undefined, or: Duration.DurationInput) =>
       Math.max(1, Duration.toMillis(value ?? or))
     const firstPause = millis(options.pause?.first, "100 millis")
     return {
       urls: [first, ...others],
-      headers: Redacted.make(headers),
+      headers: Redacted.make(
+        Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, headerOfText(text)]))
+      ),
       customer: options.customer,
       patience: millis(options.patience, "30 seconds"),
       outage: millis(options.outage, "5 minutes"),
