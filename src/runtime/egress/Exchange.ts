@@ -207,6 +207,13 @@ export const headerPairs = (
   if (!Array.isArray(raw)) return pairs
   const text = (part: Buffer | string | undefined) =>
     typeof part === "string" ? part : (part?.toString("latin1") ?? "")
-  for (let i = 0; i < raw.length; i += 2) pairs.push([text(raw[i]).toLowerCase(), text(raw[i + 1])])
+  for (let i = 0; i < raw.length; i += 2) pairs.push([text(raw[i]).toLowerCase(), withoutBlanks(text(raw[i + 1]))])
   return pairs
+}
+
+/** The value of a header, to which the blanks around it do not belong (RFC 9110, 5.5). */
+const withoutBlanks = (value: string): string => {
+  let end = value.length
+  while (end > 0 && (value[end - 1] === " " || value[end - 1] === "\t")) end--
+  return value.slice(0, end)
 }

@@ -43,8 +43,20 @@ export const write = (response: ServerResponse, reply: RawReply, open: OpenReply
     ...withProtection(reply.headers),
     ...(bodiless ? {} : { "content-length": String(length) })
   })
-  response.end(bodiless ? undefined : reply.body)
+  response.end(bodiless ? undefined : hasLetters(reply.headers) ? Buffer.from(reply.body) : reply.body)
 }
+
+const beyondAscii = /[^\0-\x7f]/
+
+/**
+ * Whether headers have letters beyond ASCII, as those that a provider sent may: node writes them as the bytes that they are,
+ * except before a text, with which it encodes them in UTF-8.
+ */
+const hasLetters = (headers: RawReply["headers"]): boolean => {
+  for (const name in headers) if (beyondAscii.test(headers[name] ?? "")) return true
+  return false
+}
+const noBytes = new Uint8Array()
 
 /** Answers before the request has ended, and closes the connection when it has. */
 export const refuse = (response: ServerResponse, { body, headers, status }: RawReply, rest: Rest): void => {
@@ -89,7 +101,8 @@ const stream = (
   // Cancels at once when the client disconnects, instead of at the next chunk.
   open.onEnd(cancel)
   response.writeHead(status, withProtection(headers))
-  response.flushHeaders()
+  // Sends the head now, and its letters as the bytes that they are, as `flushHeaders` does not.
+  response.write(noBytes)
   const end = (): void => {
     if (rest === undefined) return void response.end()
     // At the end of the response node closes such a connection, and bytes that still arrive would reset it.
