@@ -3,7 +3,6 @@ import { Data, Effect, Either } from "effect"
 import type { ActionDefinition } from "../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../domain/connector/Definition.js"
 import { type ActionAnswer, actionAnswer } from "../domain/connector/request/ActionAnswer.js"
-import { withoutPageMemory } from "../domain/connector/request/PageMemory.js"
 import { buildRequest } from "../domain/connector/request/UnsignedRequest.js"
 import { inSlices } from "./SlicedWork.js"
 import { Patterns } from "./Patterns.js"
@@ -51,8 +50,7 @@ export const makeActionCalls = Effect.map(
   Effect.all([ConnectedCalls, Patterns]),
   ([calls, patterns]): CallAction =>
     (call) => {
-      const { action, connection, definition, organisationId } = call
-      const args = withoutPageMemory(call.args)
+      const { action, args, connection, definition, organisationId } = call
       const request = buildRequest(definition, action, {
         args,
         config: connection.config,
@@ -72,8 +70,7 @@ export const makeActionCalls = Effect.map(
             earlierAttempts: call.earlierAttempts ?? 0,
             retries: call.retries
           },
-          (answer, now) =>
-            inSlices(actionAnswer(definition, action, { answer, url: unsigned.url, args: call.args }, now, found)),
+          (answer, now) => inSlices(actionAnswer(definition, action, { answer, url: unsigned.url, args }, now, found)),
           call.onAttempt
         )
       )

@@ -11,13 +11,17 @@ export const exactIntegerBytes = 2 * 1024 * 1024
 const leastDigits = 16
 /** Paths that are named, and characters of each. */
 export const mostPaths = 20
-export const pathLength = 300
+const pathLength = 300
 /** Names written with escapes that are read; further ones ask for nothing. */
 const mostEscapedNames = 10_000
 
 const [quote, comma, minus, dot, colon, backslash] = [34, 44, 45, 46, 58, 92]
 const [openArray, closeArray, openObject, closeObject] = [91, 93, 123, 125]
 const [zero, nine, letterE, upperE, plus] = [48, 57, 101, 69, 43]
+
+/** The beginning of a long path. It is stored, which half of a pair of surrogates cannot be. */
+export const shortPath = (path: string): string =>
+  path.length > pathLength ? `${path.slice(0, pathLength).toWellFormed()}…` : path
 
 const isDigit = (code: number | undefined): boolean => code !== undefined && code >= zero && code <= nine
 
@@ -93,9 +97,9 @@ export const readLargeIntegers = (text: string, asked: AskedText | undefined): R
 export const isSchemaBound = (path: string): boolean =>
   /(?:^|\.)(?:exclusiveM(?:in|ax)imum|m(?:in|ax)(?:imum|Length|Items|Properties)|multipleOf)$/.test(path)
 
-/** The path of the first integer that parsing the text rounds, except where `left` says that this does not matter. */
-export const firstRounded = (text: string, left: (path: string) => boolean): string | undefined =>
-  new IntegerScan(text, undefined, left).run().rounded?.paths[0]
+/** The path of the first integer that parsing the text rounds, except where it may be rounded. */
+export const firstRounded = (text: string, mayBeRounded: (path: string) => boolean): string | undefined =>
+  new IntegerScan(text, undefined, mayBeRounded).run().rounded?.paths[0]
 
 class IntegerScan {
   private readonly frames: Array<Frame> = []
@@ -111,7 +115,7 @@ class IntegerScan {
   constructor(
     private readonly text: string,
     private readonly root: AskedText | undefined,
-    private readonly left: (path: string) => boolean = () => false
+    private readonly mayBeRounded: (path: string) => boolean = () => false
   ) {
     this.asked = root
   }
@@ -200,7 +204,7 @@ class IntegerScan {
     if (this.asked?.isAsked === true) {
       this.quoted.push(text.slice(this.copied, from), digits)
       this.copied = end
-    } else if (!this.more && isRounded(digits) && !this.left(this.path())) {
+    } else if (!this.more && isRounded(digits) && !this.mayBeRounded(this.path())) {
       if (this.paths.length < mostPaths) this.paths.push(this.path())
       else this.more = true
     }
@@ -211,7 +215,7 @@ class IntegerScan {
     for (const frame of this.frames) {
       const name = frame.isArray ? `[${frame.index}]` : this.nameOf(frame)
       path += frame.isArray || path === "" ? name : `.${name}`
-      if (path.length > pathLength) return `${path.slice(0, pathLength)}…`
+      if (path.length > pathLength) return shortPath(path)
     }
     return path
   }

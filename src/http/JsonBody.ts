@@ -35,8 +35,8 @@ const findProtoMember = (value: Json, path = ""): string | undefined => {
 /** Whether a member of a JSON text may be called `__proto__`: the name as it is, or with characters written as escapes. */
 const mayNameProto = (text: string): boolean => text.includes("__proto__") || text.includes("\\u")
 
-/** Whether an integer matters: not in a bound of a schema, and not in a document that is imported. */
-const isFree = (path: string): boolean => isSchemaBound(path) || path.startsWith("import.source")
+/** Whether an integer at this path may be rounded: in a bound of a schema, and in a document that is imported. */
+const mayBeRounded = (path: string): boolean => isSchemaBound(path) || path.startsWith("import.source")
 
 /** The refusal of an integer that parsing would round. `how`: what keeps its digits. */
 export const roundedRefusal = (path: string, how: string): ValidationFailed =>
@@ -51,7 +51,7 @@ export const readRecord = (request: RawRequest, limit: number, keepsIntegers = f
     const at = mayNameProto(text) ? findProtoMember(value) : undefined
     if (at !== undefined)
       return Either.left(invalid(at, "NOT_STORABLE", "cannot be the name of a member: choose another"))
-    const rounded = keepsIntegers || !hasLongDigits(request.body) ? undefined : firstRounded(text, isFree)
+    const rounded = keepsIntegers || !hasLongDigits(request.body) ? undefined : firstRounded(text, mayBeRounded)
     return rounded === undefined ? Either.right(value) : Either.left(roundedRefusal(rounded, "send it as text"))
   })
 
@@ -65,7 +65,9 @@ export const exactMember = (
   asked: AskedText | undefined
 ): { readonly value: Json; readonly rounded: RoundedIntegers | undefined } | undefined => {
   if (!hasLongDigits(body)) return undefined
-  const read = readLargeIntegers(decoder.decode(body), memberAsked(name, asked))
+  const text = decoder.decode(body)
+  const read = readLargeIntegers(text, memberAsked(name, asked))
+  if (read.text === text && read.rounded === undefined) return undefined
   const value: Json = JSON.parse(read.text)
   return { value: isObject(value) ? (value[name] ?? null) : null, rounded: read.rounded }
 }

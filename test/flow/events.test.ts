@@ -5,6 +5,7 @@ import { eventually } from "../support/eventually.js"
 import { connectEmbedded } from "../support/embeddedPostgres.js"
 import { announce } from "../support/LogExpectations.js"
 import { startService } from "../support/Service.js"
+import { webhookSends } from "../support/webhookSends.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: true })
@@ -43,22 +44,7 @@ const trigger = async (routes: ReadonlyArray<object>, webhook: object = {}, more
   const { accessKey, id, routes: stored, webhook: settings } = made.body.data
   return { id, path: new URL(settings.url).pathname, key: accessKey, routes: stored }
 }
-/** A request as a provider sends it: without a key of the API. */
-const send = async (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
-  const response = await fetch(`${world.api().dev.baseUrl}${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body)
-  })
-  const text = await response.text()
-  return { status: response.status, body: text === "" ? null : JSON.parse(text), headers: response.headers }
-}
-const event = async (id: string) => (await call("GET", `/events/${id}`)).body?.data
-const settled = (id: string) =>
-  eventually(
-    () => event(id),
-    (found) => found !== undefined && found.status !== "received"
-  )
+const { event, send, settled } = webhookSends(world)
 const deadLettersOf = async (eventId: string) =>
   (await call("GET", "/dlq?page_size=200")).body.data.filter((one: { eventId: string }) => one.eventId === eventId)
 

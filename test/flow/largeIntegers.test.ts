@@ -57,16 +57,10 @@ const received = async (path: string, text = raw) => {
 beforeAll(async () => {
   await startSharedCalls()
   echo = await workflow("return ctx.input")
-  const made = await ask("POST", "/workflows", {
-    name: "strict",
-    form: "code",
-    code: "export default async (ctx) => ctx.input",
-    tier: "instant",
-    inputContract: { type: "object", properties: { id: { type: "string" } }, required: ["id"] }
+  const properties = { id: { type: "string" } }
+  strict = await workflow("return ctx.input", "instant", {
+    inputContract: { type: "object", properties, required: ["id"] }
   })
-  assert.strictEqual(made.status, 201, made.text)
-  strict = made.body.data.id
-  assert.strictEqual((await ask("POST", `/workflows/${strict}/publish`, {})).status, 200)
 })
 afterAll(() => stopCalls())
 
@@ -191,6 +185,12 @@ describe("an integer beyond 2^53 in a request", () => {
       assert.strictEqual(sent.status, 202, sent.text)
       const event = await settled(sent.body.data.eventId)
       assert.deepStrictEqual(event.payload, { id: payload })
+      const empty = await send("POST", "/events", `{"type":"${type}","deduplicationKey":"${id} ${type}"}`)
+      const stored = await eventually(
+        async () => (await ask("GET", `/events/${empty.body.data.eventId}`)).body?.data,
+        (found) => found !== undefined
+      )
+      assert.deepStrictEqual(stored.payload, {})
       assert.deepStrictEqual(
         event.warnings.map(({ path }: { path: string }) => path),
         warned
@@ -226,5 +226,23 @@ describe("an integer beyond 2^53 in the answer of an action", () => {
       ),
       [[["n", "INTEGER_ROUNDED"]], undefined]
     )
+  })
+
+  it("is warned of by a path that shows no credential and can be stored, whatever the provider's names are", async () => {
+    await publishConnector("named-so", "1.0.0", {
+      actions: [{ name: "get", version: 1, request: { method: "GET", path: "/named-so/get" } }]
+    })
+    await connect("named-so", "canary-in-a-name")
+    // The three hundredth character of the second one is the first half of a pair.
+    const long = `${"n".repeat(299)}\u{1f600}`
+    scripts.set("/named-so/get", () => ({ body: `{"canary-in-a-name":${id},"${long}":${id}}` }))
+    const answer = await run(await workflow("await svc.connector.namedSo.get({}); return 1"))
+    assert.strictEqual(answer.body, 1, answer.text)
+    const { steps } = await execution(answer.headers["x-svc-execution-id"])
+    assert.lengthOf(steps[0].warnings, 2)
+    assert.notInclude(JSON.stringify(steps), "canary-in-a-name")
+    const { path } = await trigger([echo])
+    const { event } = await received(path, `{"${long}":${id}}`)
+    assert.strictEqual(event.warnings[0].path, `${"n".repeat(299)}\ufffd…`)
   })
 })

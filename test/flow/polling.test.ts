@@ -267,24 +267,11 @@ describe("a polled event", () => {
   })
 
   it("is one for each of two ids that are the same number, with the id as the contract wants it", async () => {
-    const made = await svc.ask("POST", "/api/v1/workflows", {
-      key: svc.first.key,
-      body: {
-        name: "tickets",
-        form: "code",
-        code: "export default async (ctx) => ctx.input",
-        inputContract: { type: "object", properties: { id: { type: "string" } } }
-      }
-    })
-    assert.strictEqual(made.status, 201, made.text)
-    const published = await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, {
-      key: svc.first.key,
-      body: {}
-    })
-    assert.strictEqual(published.status, 200, published.text)
+    const inputContract = { type: "object", properties: { id: { type: "string" } } }
+    const tickets = await workflow("return ctx.input", "instant", { inputContract })
     rawListing = '{"results":[]}'
     const before = flow
-    flow = made.body.data.id
+    flow = tickets
     await trigger("ticket").finally(() => (flow = before))
     await eventually(
       () => pollOf("ticket"),

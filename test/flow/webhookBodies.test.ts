@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { deflateRawSync, deflateSync, gzipSync } from "node:zlib"
 import { eventually } from "../support/eventually.js"
+import { webhookSends } from "../support/webhookSends.js"
 import { worldOf } from "../support/World.js"
 
 const world = worldOf({ allow: true })
@@ -27,22 +28,7 @@ const trigger = async (webhook: object = {}) => {
   assert.strictEqual(made.status, 201, JSON.stringify(made.body))
   return { id: made.body.data.id, path: new URL(made.body.data.webhook.url).pathname }
 }
-/** A request as a provider sends it: without a key of the API. */
-const send = async (path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
-  const response = await fetch(`${world.api().dev.baseUrl}${path}`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body)
-  })
-  const text = await response.text()
-  return { status: response.status, body: text === "" ? null : JSON.parse(text), headers: response.headers }
-}
-const event = async (id: string) => (await call("GET", `/events/${id}`)).body?.data
-const settled = (id: string) =>
-  eventually(
-    () => event(id),
-    (found) => found !== undefined && found.status !== "received"
-  )
+const { event, send, settled } = webhookSends(world)
 
 describe("the body of a webhook", () => {
   it("is inflated from each encoding, within the same limit", async () => {

@@ -119,12 +119,19 @@ export const connect = (
     )
   )
 
-export const workflow = async (body: string, tier = "instant") => {
+export const workflow = async (body: string, tier = "instant", more: object = {}) => {
   const key = svc.first.key
   const made = await svc.ask("POST", "/api/v1/workflows", {
     key,
-    body: { name: `calls_${(names += 1)}`, form: "code", tier, code: `export default async (ctx) => { ${body} }` }
+    body: {
+      name: `calls_${(names += 1)}`,
+      form: "code",
+      tier,
+      code: `export default async (ctx) => { ${body} }`,
+      ...more
+    }
   })
+  assert.strictEqual(made.status, 201, made.text)
   await svc.ask("POST", `/api/v1/workflows/${made.body.data.id}/publish`, { key, body: {} })
   return String(made.body.data.id)
 }

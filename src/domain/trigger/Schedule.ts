@@ -63,7 +63,7 @@ const cachedCron = memoize(parseCron, 5_000)
 const maxRepeatedMinutes = 1_441
 
 /** The hour field of an expression that names no hour: it goes on through the repeated hour. */
-const everyHour = /^ *\S+ +\*(?:\/0*1)? /
+const everyHour = /^\s*\S+\s+\*(?:\/0*1)?\s/
 
 const nextCron = (text: string, zone: DateTime.TimeZone.Named, after: number): number | null => {
   const cron = cachedCron(text)

@@ -3,6 +3,7 @@ import { Either, Schema } from "effect"
 import { ValidationFailed, invalid } from "../../domain/Failure.js"
 import { Fixture, type Mocking, MockMode } from "../../domain/connector/Mocking.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
+import { hasLongDigits } from "../../domain/LargeIntegers.js"
 import { bodyBytes, metadataBytes } from "../../domain/Limits.js"
 import { askedTexts } from "../../domain/AskedTexts.js"
 import { type BodyFailure, exactMember, readJson, roundedRefusal } from "../JsonBody.js"
@@ -73,6 +74,8 @@ export const exactInput = (
   request: RawRequest,
   contract: JsonObject | null
 ): Either.Either<JsonObject | undefined, ValidationFailed> => {
+  // Starts are frequent, and contracts may be large.
+  if (!hasLongDigits(request.body)) return Either.right(undefined)
   const read = exactMember(request, "input", askedTexts(contract === null ? [] : [contract]))
   if (read === undefined) return Either.right(undefined)
   const [path] = read.rounded?.paths ?? []

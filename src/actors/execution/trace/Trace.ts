@@ -247,7 +247,7 @@ export const stepRow = (call: TracedCall, scrub: Scrubber, offload: Offload, rec
     ...keyMember(idempotencyKey, scrub),
     ...(isMocked ? { mocked: true } : {}),
     ...(isReused ? { reused: true } : {}),
-    ...(rounded === undefined ? {} : { warnings: roundedWarnings(rounded, sayString) }),
+    ...(rounded === undefined ? {} : { warnings: withoutSecrets(roundedWarnings(rounded, sayString), scrub) }),
     attempts: (isReused ? [] : call.attempts).map((attempt) => ({
       startedAt: iso(attempt.startedAt),
       finishedAt: iso(attempt.finishedAt),

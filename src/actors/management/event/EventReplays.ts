@@ -60,10 +60,10 @@ const make = Effect.gen(function* () {
   const payloadOf = Effect.fnUntraced(function* (
     { organisationId, spaceId }: Principal,
     customerId: CustomerId | null,
-    { payload = {}, type }: InjectEvent,
+    { payload, type }: InjectEvent,
     exactPayload: SentEvent["exactPayload"]
   ) {
-    if (exactPayload(undefined) === undefined) return { payload }
+    if (payload === undefined || exactPayload(undefined) === undefined) return { payload: payload ?? {} }
     const addressed = { organisationId, triggerId: null, connector: null, connectionId: null, customerId, type }
     const all = yield* triggersOf(triggers, { ...addressed, record: {} })
     const asked = yield* askedTextsOf(all.filter((trigger) => trigger.spaceId === spaceId))

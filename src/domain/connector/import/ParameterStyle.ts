@@ -6,7 +6,7 @@ import { isList, type Json, type JsonObject } from "../../Json.js"
 import type { ListStyle } from "../Action.js"
 import { listAt, objectAt, type OpenApiDocument, textAt } from "./OpenApiDocument.js"
 
-/** Reports what is not sent as the document says, as the predicate of a sentence about the parameter. */
+/** Reports what is sent in another way than the document says. `message` follows the name of the parameter: "is a list in JSON …". */
 export type Report = (message: string) => void
 
 /** The style of a query parameter; `undefined`: scalars only, or a list that is repeated. */

@@ -4,7 +4,7 @@
  */
 import type { AskedText } from "../../AskedTexts.js"
 import { isList, type Json, type JsonObject } from "../../Json.js"
-import { isRounded, mostPaths, pathLength, type RoundedIntegers } from "../../LargeIntegers.js"
+import { isRounded, mostPaths, type RoundedIntegers, shortPath } from "../../LargeIntegers.js"
 
 /** A value, and which of its integers are not those that were sent; `undefined`: none. */
 export interface KeptIntegers {
@@ -31,17 +31,18 @@ interface Place {
 }
 
 const pathTo = (place: Place | undefined): string => {
+  const names: Array<string | number> = []
+  for (let one = place; one !== undefined; one = one.around) names.push(one.at)
   let path = ""
-  for (let one = place; one !== undefined && path.length < pathLength * 2; one = one.around)
-    path = typeof one.at === "number" ? `[${one.at}]${path}` : `${one.around === undefined ? "" : "."}${one.at}${path}`
-  return path.slice(0, pathLength)
+  for (const at of names.reverse()) path += typeof at === "number" ? `[${at}]` : `${path === "" ? "" : "."}${at}`
+  return shortPath(path)
 }
 
 class Join {
   readonly paths: Array<string> = []
   more = false
 
-  /** The value itself where nothing of it changes. */
+  /** Returns the plain value itself, not a copy, if nothing in it changes. */
   of(plain: Json, exact: Json, asked: AskedText | undefined, place: Place | undefined): Json {
     if (plain === exact) return plain
     if (typeof exact === "string") return this.text(plain, exact, asked, place)
