@@ -1,7 +1,6 @@
 /** The bodies of webhooks: content types and encodings as senders really use them, and secrets that are no keys. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { deflateRawSync, deflateSync, gzipSync } from "node:zlib"
-import { eventually } from "../support/eventually.js"
 import { webhookSends } from "../support/webhookSends.js"
 import { worldOf } from "../support/World.js"
 

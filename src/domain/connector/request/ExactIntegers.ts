@@ -34,7 +34,7 @@ const pathTo = (place: Place | undefined): string => {
   const names: Array<string | number> = []
   for (let one = place; one !== undefined; one = one.around) names.push(one.at)
   let path = ""
-  for (const at of names.reverse()) path += typeof at === "number" ? `[${at}]` : `${path === "" ? "" : "."}${at}`
+  for (const at of names.toReversed()) path += typeof at === "number" ? `[${at}]` : `${path === "" ? "" : "."}${at}`
   return shortPath(path)
 }
 
