@@ -1,0 +1,13 @@
+/** The use cases of connectors, as one layer. */
+import { Layer } from "effect"
+import { ConnectorAuthoring } from "./ConnectorAuthoring.js"
+import { ConnectorCatalogue } from "./ConnectorCatalogue.js"
+import { ConnectorDiscovery } from "./ConnectorDiscovery.js"
+import { ConnectorImport } from "./ConnectorImport.js"
+import { ConnectorRecords } from "./ConnectorRecords.js"
+
+export const connectorUseCases = Layer.mergeAll(
+  ConnectorAuthoring.Default,
+  ConnectorCatalogue.Default,
+  ConnectorDiscovery.Default
+).pipe(Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)))

@@ -1,0 +1,4 @@
+/** The use cases of watches, as one layer. */
+import { Watches } from "./Watches.js"
+
+export const watchUseCases = Watches.Default
