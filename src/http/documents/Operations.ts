@@ -3,16 +3,17 @@ import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import type { Contract } from "../operation/Contract.js"
 import { answersOf, isProxy, errorAnswers, type Schemas, addUnexpectedErrors } from "./Answers.js"
 import { answerHeaders, requestHeaders, requestHeadersOf } from "./Headers.js"
-import { parameterDescriptions } from "./Parameters.js"
+import { groupDescriptions } from "../operations/Surfaces.js"
+import { sharedParameters } from "./Parameters.js"
 import { portableSchema } from "./Schemas.js"
 
 const members = (value: Json | undefined): JsonObject => (value !== undefined && isObject(value) ? value : {})
 const list = (value: Json | undefined): ReadonlyArray<Json> => (Array.isArray(value) ? value : [])
 
-const completeParameter = (source: Json): Json => {
-  const { description, name, schema = {}, ...rest } = members(source)
-  const words = typeof name === "string" ? parameterDescriptions[name] : undefined
-  return { name: name ?? "", ...rest, description: words ?? description ?? "", schema: portableSchema(schema) }
+const completeParameter = (source: Json, { parameters }: Contract): Json => {
+  const { description = "", name = "", schema = {}, ...rest } = members(source)
+  const words = { ...sharedParameters, ...parameters }[String(name)]
+  return { name, ...rest, description: words ?? description, schema: portableSchema(schema) }
 }
 
 const contentOf = (content: Json | undefined, example: Json | undefined): JsonObject =>
@@ -54,7 +55,7 @@ const completeOperation = (source: Json, operation: Contract, schemas: Schemas):
     ...rest,
     summary: operation.summary,
     description: operation.description,
-    parameters: [...list(inline).map(completeParameter), ...headers],
+    parameters: [...list(inline).map((one) => completeParameter(one, operation)), ...headers],
     ...bodyOf(requestBody, operation),
     responses: Object.fromEntries(answers.map(([status, answer]) => [status, completeAnswer(answer)]))
   }
@@ -62,8 +63,7 @@ const completeOperation = (source: Json, operation: Contract, schemas: Schemas):
 
 const completeTag = (source: Json): Json => {
   const { name } = members(source)
-  const descriptions: { readonly [name: string]: string } = tagDescriptions
-  return typeof name === "string" ? { name, description: descriptions[name] ?? "" } : source
+  return typeof name === "string" ? { name, description: groupDescriptions[name] ?? "" } : source
 }
 
 /** Whether JSON text of a document refers to a component. */
@@ -114,52 +114,4 @@ export const completeDocument = (document: JsonObject, operations: ReadonlyArray
       responses
     }
   }
-}
-
-/** Descriptions of the groups of operations, by name; a test fails if one is missing. */
-export const tagDescriptions: { readonly [group: string]: string } = {
-  execution: "Starting runs of workflows.",
-  run: "Starting runs of workflows, from surface C.",
-  flow: "Flows, called by their names.",
-  unified: "Records in one form, of whichever provider a customer has connected.",
-  fieldMaps: "Overrides of the maps between providers' records and common ones.",
-  models: "The common models of records, as JSON Schemas.",
-  proxy: "A provider's own API, called through a customer's connection.",
-  tenantWorkflows: "A tenant's own flows, and those of the organisation, which are read.",
-  tenantExecutions: "Runs for a tenant.",
-  credentials: "A tenant's stored credentials; each belongs to one connection.",
-  tenantEnvironments: "Where versions are deployed for a tenant.",
-  tenantReleases: "Versions of several workflows that are deployed together for a tenant.",
-  tenantEvents: "What arrived from outside for a tenant, and what became of it.",
-  tenantDeadLetters: "A tenant's events, runs and deliveries that were given up.",
-  organisations: "The owner of everything else: its settings, plan and status.",
-  workspaces: "Parts of an organisation. Keys, workflows and state belong to one.",
-  customers: "The organisation's own customers, for whom runs act.",
-  workflows: "Code with a name: a draft, and versions that publishing freezes.",
-  drafts: "Earlier states of a workflow's draft, and tests of its steps.",
-  environments: "Where versions are deployed: `test`, `live` and others, of the organisation or of a customer.",
-  releases: "Versions of several workflows that are deployed together, promoted and rolled back.",
-  triggers: "What starts workflows: webhooks, schedules, and events of connectors and of the service.",
-  events: "What arrived from outside, and what became of it.",
-  deadLetters: "Events, runs and deliveries that were given up, with their payloads.",
-  executions: "Runs of workflows with their input, steps and output.",
-  apiKeys: "Credentials for programs: permissions, customers, addresses and expiry.",
-  me: "Who is calling, and what it may do.",
-  sessions: "Browsers in which the person who calls is signed in.",
-  users: "People of the organisation.",
-  roles: "Sets of permissions for people.",
-  secrets: "Values that workflows read by name; no record shows them.",
-  callbackSecret: "The secret with which callbacks are signed.",
-  config: "Values in five levels, from the platform to a customer.",
-  connectors: "Systems described as data: authentication, actions, events and entities.",
-  authProviders: "OAuth clients of the organisation, for connectors that need one.",
-  connections: "Customers' accounts at connectors. Records never hold the credential.",
-  installations: "Integrations that are installed for customers.",
-  webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
-  approvals: "Questions of runs to people, and their decisions.",
-  notifications: "Messages for the people of the organisation.",
-  quota: "What the organisation and its customers use of their limits.",
-  cluster: "The nodes of the service, and who holds which part of the work.",
-  watch: "Streams that tell which records change, while they change.",
-  audit: "The record of all changes, reads and refusals, as a chain of hashes."
 }

@@ -74,6 +74,8 @@ export interface Words {
   readonly description: string
   /** A description of each successful answer, by status. */
   readonly answers: { readonly [status: number]: string }
+  /** A description of each parameter of path and query that operations of other groups do not have, by name. */
+  readonly parameters?: { readonly [name: string]: string }
   /** A body that the service accepts. Its ids are invented. */
   readonly example?: Json
 }

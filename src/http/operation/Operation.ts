@@ -106,6 +106,7 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
   noStore = false,
   openWhileSuspended = false,
   output,
+  parameters = {},
   params,
   permit,
   query,
@@ -124,6 +125,7 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
     summary,
     description,
     answers,
+    parameters,
     ...(example === undefined ? {} : { example }),
     input: { path: params ?? paramsSchema(path), query, body },
     outputs: output.answers,
@@ -163,17 +165,23 @@ const auditOf = (resource: string, method: string, name: string): AuditPolicy =>
 
 /**
  * Makes the function that declares operations of one use case: with its services, and with what guards most of them, which
- * a row may replace. `resource`: the type of record that its calls are audited by.
+ * a row may replace. `resource`: the type of record that its calls are audited by. `parameters`: those of several rows.
  */
 export const operationsOf =
   <S, R, D extends Partial<Guards>>({
+    parameters,
     resource,
     ...shared
-  }: D & { readonly resource: string; readonly with: Effect.Effect<S, never, R> }) =>
+  }: D & Pick<Words, "parameters"> & { readonly resource: string; readonly with: Effect.Effect<S, never, R> }) =>
   <const M extends Method, const P extends string, A, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
     row: Description<M, P, Path, Query, Body, A> & OwnGuards<D> & { readonly use: UseCase<S, Path, Query, Body, A> }
   ): Operation<R> => {
     const audit = auditOf(resource, row.route.split(" ")[0] ?? "", row.name.split(".")[1] ?? "")
     // Each guard is in the row, in what is shared, or made from the row's name, as the row's type says.
-    return operation({ audit, ...shared, ...row } as Parameters<typeof operation<P, A, S, R, Path, Query, Body>>[0])
+    return operation({
+      audit,
+      ...shared,
+      ...row,
+      parameters: { ...parameters, ...row.parameters }
+    } as Parameters<typeof operation<P, A, S, R, Path, Query, Body>>[0])
   }

@@ -16,7 +16,13 @@ const Rotate = Schema.Struct({ graceSeconds: Schema.optional(Schema.Int.pipe(Sch
 
 const IdentitySecret = Schema.Struct({ hmacSecret: Schema.String }).annotations({ identifier: "IdentitySecret" })
 
-const ofApiKeys = operationsOf({ with: ApiKeys, resource: "api_key", sharing: "hidden", scoped: {} })
+const ofApiKeys = operationsOf({
+  parameters: { kid: "The id of the API key." },
+  with: ApiKeys,
+  resource: "api_key",
+  sharing: "hidden",
+  scoped: {}
+})
 
 /** The operations of the group `apiKeys`, in the order of the documents. */
 export const apiKeysOperations = [
@@ -25,6 +31,7 @@ export const apiKeysOperations = [
     summary: "List API keys",
     description: "Lists the keys of the workspace with their permissions. Their secrets are never listed.",
     answers: { 200: "A page of API keys." },
+    parameters: { mode: "Only keys of this mode." },
     route: "GET /api/v1/api-keys",
     query: ApiKeyList,
     output: page(ApiKey.View),

@@ -56,6 +56,13 @@ export const auditOperations = [
     summary: "List audit entries",
     description: "Lists audit entries, newest first. Each has all members that its hash is computed from.",
     answers: { 200: "A page of audit entries." },
+    parameters: {
+      actor_type: "Only entries of this type of actor.",
+      actor_id: "Only entries of this actor.",
+      action: "Only entries of this action.",
+      resource_type: "Only entries about this type of record.",
+      resource_id: "Only entries about this record."
+    },
     route: "GET /api/v1/audit",
     query: AuditList,
     output: page(AuditEntry.View),

@@ -43,6 +43,7 @@ export const authProvidersOperations = [
     summary: "Delete an auth provider",
     description: "Deletes an OAuth client that no connection uses.",
     answers: { 204: "The auth provider is deleted." },
+    parameters: { aid: "The id of the auth provider." },
     route: "DELETE /api/v1/connectors/:ctr/auth-providers/:aid",
     output: empty,
     permit: "connectors:write",

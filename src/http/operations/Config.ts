@@ -22,6 +22,7 @@ export const configOperations = [
     description:
       "Answers with the values that apply to a customer, an integration, a workflow and an environment, with the level of each and the values that it overrides.",
     answers: { 200: "The values that apply." },
+    parameters: { key: "Only the value of this key." },
     route: "GET /api/v1/config",
     query: ConfigurationQuery,
     output: record(Schema.Array(ResolvedValue)),

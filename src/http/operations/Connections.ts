@@ -21,6 +21,7 @@ const OpenedConnection = Schema.Struct({
 const recordScope = { connection: "record", connector: "record" } as const
 
 const ofCustomerConnections = operationsOf({
+  parameters: { conn: "The id of the connection." },
   with: CustomerConnections,
   resource: "connection",
   sharing: "customers",
@@ -34,6 +35,7 @@ export const connectionsOperations = [
     summary: "List connections",
     description: "Lists the connections that the key reaches, newest first, without credentials.",
     answers: { 200: "A page of connections." },
+    parameters: { user_id: "Only records of this person." },
     route: "GET /api/v1/connections",
     query: ConnectionList,
     output: page(Connection.View),

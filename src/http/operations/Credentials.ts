@@ -57,6 +57,7 @@ export const credentialsOperations = [
     description:
       "Lists the tenant's stored credentials, newest first. With `reveal=true` and the permission to decrypt, their values are included.",
     answers: { 200: "A page of credentials." },
+    parameters: { reveal: "`true`: the values are included, for keys that may decrypt connections." },
     route: "GET /api/v1/tenants/:tid/credentials",
     query: Schema.Struct({
       connector: Schema.optional(Schema.String),
@@ -84,6 +85,7 @@ export const credentialsOperations = [
     description:
       "Replaces the values of a stored credential. The new ones are tested first, unless `skipTest` is true; if the test fails the old ones stay.",
     answers: { 200: "The credential was replaced." },
+    parameters: { cred: "The id of the credential." },
     example: { credential: { apiKey: "n3w-s3cr3t" } },
     route: "PUT /api/v1/tenants/:tid/credentials/:cred",
     body: putPayload(RotateCredential, CredentialView),

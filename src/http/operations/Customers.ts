@@ -6,7 +6,13 @@ import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { CustomerList, Customers } from "../../actors/management/organisation/Customers.js"
 import { record, newRecord, acceptedRecord, page } from "../operation/Output.js"
 
-const ofCustomers = operationsOf({ with: Customers, resource: "customer", sharing: "customers", scoped: {} })
+const ofCustomers = operationsOf({
+  parameters: { cid: "The id of the customer, or `ref:` with its external reference." },
+  with: Customers,
+  resource: "customer",
+  sharing: "customers",
+  scoped: {}
+})
 
 /** The operations of the group `customers`, in the order of the documents. */
 export const customersOperations = [
@@ -15,6 +21,7 @@ export const customersOperations = [
     summary: "List customers",
     description: "Lists the customers that the key reaches, newest first.",
     answers: { 200: "A page of customers." },
+    parameters: { tag: "Only records with this tag." },
     route: "GET /api/v1/customers",
     query: CustomerList,
     output: page(Customer.View),

@@ -11,6 +11,7 @@ import { DeadLetterQueue, DeadLetterList } from "../../actors/management/event/D
 import { record, acceptedRecord, page, empty } from "../operation/Output.js"
 
 const ofDeadLetterQueue = operationsOf({
+  parameters: { dlq: "The id of the dead letter." },
   with: DeadLetterQueue,
   resource: "dead_letter",
   sharing: "customers",
@@ -27,6 +28,7 @@ export const deadLettersOperations = [
     answers: {
       200: "A page of dead letters. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
     },
+    parameters: { code: "Only dead letters whose error has this code." },
     route: "GET /api/v1/dlq",
     query: DeadLetterList,
     output: page(DeadLetterSummary),
@@ -54,6 +56,7 @@ export const deadLettersOperations = [
     summary: "Read a replay",
     description: "Returns how far a replay of many dead letters has come.",
     answers: { 200: "The replay." },
+    parameters: { rpl: "The id of the replay." },
     route: "GET /api/v1/dlq-replays/:rpl",
     output: record(ReplayView),
     permit: "events:read",

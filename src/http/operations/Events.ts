@@ -29,7 +29,10 @@ const ofEventRecords = operationsOf({
   permit: "events:read"
 })
 
+const parameters = { evt: "The id of the event." }
+
 const ofEventReplays = operationsOf({
+  parameters,
   with: EventReplays,
   resource: "event",
   sharing: "customers",
@@ -46,6 +49,7 @@ export const eventsOperations = [
     answers: {
       200: "A page of events. With a filter it may have fewer than asked for, or none, while `hasMore` is true."
     },
+    parameters: { source: "Only events from this source." },
     route: "GET /api/v1/events",
     query: EventList,
     output: page(EventSummary),
@@ -96,6 +100,7 @@ export const eventsOperations = [
     description:
       "Returns an event with its payload, its headers and the runs that it started. Secret members are redacted.",
     answers: { 200: "The event." },
+    parameters,
     route: "GET /api/v1/events/:evt",
     output: record(EventDetail),
     scoped: recordOfRun,

@@ -75,6 +75,7 @@ const start = (
       202: "The run is accepted. `location` has the path of its record."
     },
     example: { input: { name: "Ada" }, metadata: { ticket: "T-1" } },
+    parameters: { workflowId: "The id of the workflow." },
     route: `POST ${path}`,
     body: ExecuteRequest,
     output: bareValues(ReturnedValue, AcceptedRun),
@@ -111,6 +112,9 @@ export const flowContract = contract({
     202: "The run is accepted."
   },
   example: { input: { name: "Ada" } },
+  parameters: {
+    flow_name: "The name of the workflow: letters, digits and _, and none of the first segments of other paths."
+  },
   route: "POST /api/v1/:flow_name",
   body: Schema.Struct({
     input: ExecuteRequest.fields.input,
@@ -142,6 +146,7 @@ const proxy = (method: Method): Contract =>
       "The key also needs `connections:read`.",
     answers: {},
     ...(method === "GET" || method === "DELETE" ? {} : { example: { name: "Ada" } }),
+    parameters: { path: "The path below the connection's base URL. Its slashes are sent as they are." },
     route: `${method} /api/v1/proxy/:path`,
     output: bareValue(ProviderAnswer),
     failures: ProxyFailures,

@@ -64,6 +64,10 @@ export const executionsOperations = [
     summary: "List executions",
     description: "Lists the runs of the workspace that the key reaches, newest first.",
     answers: { 200: "A page of executions." },
+    parameters: {
+      trigger_type: "Only runs started by this type of trigger.",
+      parent_id: "Only runs that were started again from this one."
+    },
     route: "GET /api/v1/executions",
     query: ExecutionList,
     output: page(ExecutionSummary),
@@ -76,6 +80,7 @@ export const executionsOperations = [
     description:
       "Counts the runs that ended in each minute, hour or day by their status, with the median and the 95th percentile of their duration, within 10 per cent. Counted once a minute; buckets without runs are left out. An answer has at most 750 buckets: minutes are kept for 2 days, hours for 35, days for 400.",
     answers: { 200: "Buckets with runs, the earliest first." },
+    parameters: { bucket: "The time that each number is of. Without it: an hour." },
     route: "GET /api/v1/executions/stats",
     query: StatsRequest,
     output: record(Schema.Array(ExecutionBucket)),
@@ -165,6 +170,10 @@ export const executionsOperations = [
     description:
       "Lists the steps and calls of a run in the order of its trace. `path` selects a step with what is inside of it, such as `sync[3]`. `changed_since` selects those that were written since an earlier answer: empty at first, then its `changedSince`; ask again at once while `hasMore` is true. A step may come again unchanged, and is known by its `index`.",
     answers: { 200: "A page of steps." },
+    parameters: {
+      path: "The path below the connection's base URL. Its slashes are sent as they are.",
+      changed_since: "Only steps that were written since an earlier answer: `changedSince` of it, or empty."
+    },
     route: "GET /api/v1/executions/:eid/steps",
     query: Schema.Struct({
       ...StepList.fields,
@@ -204,6 +213,7 @@ export const executionsOperations = [
     summary: "Read a large value of an execution",
     description: "Answers with a value that is stored outside the record since it is too large; the record has its id.",
     answers: { 200: "The value." },
+    parameters: { id: "The id of the value, as the record refers to it." },
     route: "GET /api/v1/executions/:eid/blobs/:id",
     output: bareValue(Json),
     use: (history, { context, path }) => history.blob(context, path.eid, path.id)
@@ -225,6 +235,7 @@ export const executionsOperations = [
     description:
       "Lists the records that were added, changed, removed or skipped, in this order. A page with large records has fewer than it is asked for.",
     answers: { 200: "A page of entries." },
+    parameters: { rpt: "The id of the report.", op: "Only entries of this kind." },
     route: "GET /api/v1/sync-reports/:rpt/entries",
     query: EntryList,
     output: page(ReportedChange),

@@ -10,6 +10,7 @@ import { record, newRecord, page, empty } from "../operation/Output.js"
 const recordScope = { workflow: "record", connection: "record", connector: "record" } as const
 
 const ofInstallations = operationsOf({
+  parameters: { inst: "The id of the installation." },
   with: Installations,
   resource: "installation",
   sharing: "customers",

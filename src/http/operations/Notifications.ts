@@ -8,6 +8,7 @@ import { NotificationList, Notifications } from "../../actors/management/organis
 import { record, newRecord, page } from "../operation/Output.js"
 
 const ofNotifications = operationsOf({
+  parameters: { ntf: "The id of the notification." },
   with: Notifications,
   resource: "notification",
   sharing: "customers",
@@ -21,6 +22,7 @@ export const notificationsOperations = [
     summary: "List notifications",
     description: "Lists the notifications that the key reaches, newest first. They are kept for 90 days.",
     answers: { 200: "A page of notifications." },
+    parameters: { channel: "Only notifications of this channel.", severity: "Only notifications of this severity." },
     route: "GET /api/v1/notifications",
     query: NotificationList,
     output: page(Notification.View),

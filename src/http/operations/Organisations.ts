@@ -16,7 +16,13 @@ import { Organisations } from "../../actors/management/organisation/Organisation
 import { Workspaces } from "../../actors/management/organisation/Workspaces.js"
 import { newOrStoredRecord, newRecord, page, record } from "../operation/Output.js"
 
-const ofOrganisations = operationsOf({ with: Organisations, resource: "organisation", sharing: "hidden", scoped: {} })
+const ofOrganisations = operationsOf({
+  parameters: { oid: "The id of the organisation." },
+  with: Organisations,
+  resource: "organisation",
+  sharing: "hidden",
+  scoped: {}
+})
 
 const ofAll = operationsOf({
   with: Effect.all([Organisations, Groups]),
@@ -33,7 +39,13 @@ const CreatedOrganisation = Schema.Struct({
   apiKey: Schema.String.annotations({ description: "its first key, whole: it is shown in this answer only" })
 }).annotations({ identifier: "CreatedOrganisation" })
 
-const ofWorkspaces = operationsOf({ with: Workspaces, resource: "workspace", sharing: "hidden", scoped: {} })
+const ofWorkspaces = operationsOf({
+  parameters: { spid: "The id of the workspace." },
+  with: Workspaces,
+  resource: "workspace",
+  sharing: "hidden",
+  scoped: {}
+})
 
 /** The operations of the group `organisations`, in the order of the documents. */
 export const organisationsOperations = [

@@ -45,6 +45,7 @@ export const quotaOperations = [
     description:
       "Lists the totals of UTC days, of at most 92 days; without a range of the last 30. Events and executions are counted every hour. With a dimension, lists the days on which it was used.",
     answers: { 200: "Days with any use, the earliest first." },
+    parameters: { dimension: "Only the days on which this was used." },
     route: "GET /api/v1/quota/daily",
     query: Schema.Struct({ from, to, dimension: Schema.optional(DailyDimension) }),
     output: record(Schema.Array(UsageDay)),

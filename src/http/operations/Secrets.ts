@@ -16,6 +16,7 @@ const RevealedSecret = Schema.Struct({
 }).annotations({ identifier: "RevealedSecret" })
 
 const ofSecrets = operationsOf({
+  parameters: { sid: "The id of the secret." },
   with: Secrets,
   resource: "secret",
   sharing: "perRecord",

@@ -50,7 +50,15 @@ const withWarnings = (
     return { data, ...(warnings.length === 0 ? {} : { warnings }) }
   })
 
-const ofTriggers = operationsOf({ with: Triggers, resource: "trigger", sharing: "perRecord", scoped: recordScope })
+const parameters = { trg: "The id of the trigger." }
+
+const ofTriggers = operationsOf({
+  parameters,
+  with: Triggers,
+  resource: "trigger",
+  sharing: "perRecord",
+  scoped: recordScope
+})
 
 /** The operations of the group `triggers`, in the order of the documents. */
 export const triggersOperations = [
@@ -162,6 +170,7 @@ export const triggersOperations = [
       "Accepts an event for the trigger, of any type, as if it had fired: its filters and its order apply. The answer comes after its commit.",
     answers: { 202: "The event is committed." },
     example: { payload: { total: 414.95 } },
+    parameters,
     route: "POST /api/v1/triggers/:trg/fire",
     body: strictPayload(FireTrigger),
     output: acceptedRecord(MadeEvent),

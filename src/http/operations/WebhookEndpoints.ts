@@ -26,6 +26,7 @@ const QueuedDeliveries = Schema.Struct({ queued: Schema.Number, lastAt: Nullable
 })
 
 const ofWebhookEndpoints = operationsOf({
+  parameters: { whe: "The id of the webhook endpoint." },
   with: WebhookEndpoints,
   resource: "webhook_endpoint",
   sharing: "hidden",
@@ -116,6 +117,7 @@ export const webhookEndpointsOperations = [
     summary: "List attempts of a webhook endpoint",
     description: "Lists the attempts of the last 30 days to deliver to the endpoint, newest first.",
     answers: { 200: "A page of attempts." },
+    parameters: { outcome: "Only attempts that ended like this." },
     route: "GET /api/v1/webhook-endpoints/:whe/attempts",
     query: AttemptList,
     output: page(DeliveryAttempt.View),
@@ -127,6 +129,7 @@ export const webhookEndpointsOperations = [
     description:
       "Sends the delivery of an attempt again, under the same `webhook-id`, with a new schedule of attempts.",
     answers: { 202: "The delivery is queued." },
+    parameters: { att: "The id of the attempt." },
     route: "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend",
     output: acceptedRecord(QueuedDelivery),
     use: (endpoints, { context, path }) => endpoints.resend(context, path.whe, path.att)

@@ -222,6 +222,10 @@ export const workflowsOperations = [
     summary: "Compare two versions of a workflow",
     description: "Compares the code of two versions line by line, their contracts, and their steps by name.",
     answers: { 200: "The difference." },
+    parameters: {
+      a: "The number of the version that is compared.",
+      b: "The number of the version that it is compared with."
+    },
     route: "GET /api/v1/workflows/:wid/versions/:a/diff/:b",
     params: Schema.Struct({ wid: Schema.String, a: VersionNumber, b: VersionNumber }),
     output: record(Diff),
@@ -251,6 +255,7 @@ export const workflowsOperations = [
     description:
       "Saves an earlier state of the draft again, with its contracts. What it replaces is kept among the drafts; mistakes that it has by now are answered as `problems`.",
     answers: { 200: "The workflow with the restored draft." },
+    parameters: { n: "The number of the draft, as the list has it." },
     example: { version: 3 },
     route: "POST /api/v1/workflows/:wid/drafts/:n/restore",
     params: Schema.Struct({ wid: Schema.String, n: VersionNumber }),
@@ -288,6 +293,10 @@ export const workflowsOperations = [
     description:
       "Gives the draft, or a version, as a file without ids, URLs or secrets: the steps as JSON or as a module, which an import takes, or code that makes the same calls. With `order=earlier` the order that the first generation took from the places and references of steps stands in it as `dependsOn`.",
     answers: { 200: "The file." },
+    parameters: {
+      format: "The form of the file. Without it: `flow.json` of steps, and `code` of code.",
+      order: "`earlier`: the order that steps had in the first generation stands in the file as `dependsOn`."
+    },
     route: "GET /api/v1/workflows/:wid/export",
     query: Schema.Struct({
       format: Schema.optional(ExportFormat),

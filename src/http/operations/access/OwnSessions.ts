@@ -40,6 +40,7 @@ export const ownSessionsOperations = [
     summary: "End a session",
     description: "Ends a session of the person who calls. It works on no node any more within a second.",
     answers: { 200: "The session has ended." },
+    parameters: { ses: "The id of the session." },
     route: "DELETE /api/v1/sessions/:ses",
     output: record(Schema.Struct({ ended: Schema.Literal(true) })),
     audit: auditAction("auth.logout"),

@@ -33,10 +33,19 @@ const invitationView =
     mailed
   })
 
-const ofUsers = operationsOf({ with: Users, resource: "user", sharing: "hidden", scoped: closedToNarrowedKeys })
+const parameters = { uid: "The id of the person." }
+
+const ofUsers = operationsOf({
+  parameters,
+  with: Users,
+  resource: "user",
+  sharing: "hidden",
+  scoped: closedToNarrowedKeys
+})
 
 /** The operations that make the link of an invitation. */
 const ofInvitations = operationsOf({
+  parameters,
   with: Effect.all([Users, Origin]),
   resource: "user",
   audit: auditAction("user.invite"),
@@ -46,7 +55,13 @@ const ofInvitations = operationsOf({
   noStore: true
 })
 
-const ofRoles = operationsOf({ with: Roles, resource: "role", sharing: "hidden", scoped: {} })
+const ofRoles = operationsOf({
+  parameters: { rid: "The id of the role." },
+  with: Roles,
+  resource: "role",
+  sharing: "hidden",
+  scoped: {}
+})
 
 /** The operations of the group `users`, in the order of the documents. */
 export const usersOperations = [

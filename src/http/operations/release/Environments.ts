@@ -9,6 +9,7 @@ import { putPayload, strictPayload } from "../../PayloadSchema.js"
 
 /** An environment decides about all workflows, so that keys of some change none. */
 const ofEnvironments = operationsOf({
+  parameters: { env: "The id of the environment." },
   with: Environments,
   resource: "environment",
   sharing: "perRecord",

@@ -14,6 +14,7 @@ import { pathOf } from "../../Wire.js"
 const deploys = ["workflows:deploy_test", "workflows:deploy_prod"] as const
 
 const ofReleases = operationsOf({
+  parameters: { rel: "The id of the release." },
   with: Releases,
   resource: "release",
   sharing: "perRecord",

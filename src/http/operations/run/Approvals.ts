@@ -19,6 +19,7 @@ export const approvalsOperations = [
     summary: "List approvals",
     description: "Lists the approvals of runs that the key reaches, newest first. They are kept for 90 days.",
     answers: { 200: "A page of approvals." },
+    parameters: { execution_id: "Only records of this execution." },
     route: "GET /api/v1/approvals",
     query: ApprovalList,
     output: page(Approval.View),
@@ -32,6 +33,7 @@ export const approvalsOperations = [
     description:
       "Approves or rejects as one of the approvers. A key names the approver, and the decision is recorded as claimed by it; who has signed in decides as itself: naming another is 422. The first decision counts, later ones are 409. The run goes on within a second.",
     answers: { 200: "The decided approval." },
+    parameters: { apv: "The id of the approval." },
     example: { decision: "approve", comment: "Within the budget.", actor: "ada@example.com" },
     route: "POST /api/v1/executions/:eid/approvals/:apv",
     body: strictPayload(DecideApproval),

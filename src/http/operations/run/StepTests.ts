@@ -31,6 +31,7 @@ export const stepTestOperations = [
     description:
       "Runs one step of the draft, with the steps inside of it, on made-up data, and answers its output, trace and error. By default no call has an effect. The test is an Instant run in the environment `test`, or that of `x-svc-env`, which needs what deploying there needs.",
     answers: { 200: "What the step gave, also if it failed." },
+    parameters: { name: "The name of the step." },
     example: { input: { order: "S-1024" }, steps: {}, mock: "full" },
     route: "POST /api/v1/workflows/:wid/steps/:name/test",
     body: strictPayload(StepTestRequest),

@@ -13,6 +13,7 @@ export const watchOperations = [
     description:
       "Streams what changes among the records that the caller reaches, as server-sent events: topic, id, status and time, never the record. Topics are `executions`, `events`, `connections`, `triggers` and `notifications`, each with the permission of its list, and `execution:` with the id of one for each commit of that run. Each change is told at least once, within a second; of more than ten in a second and topic the others are a number, `many`. The header `Last-Event-ID` continues an earlier stream, on any node, for five minutes; after that the first message is `reset`: read anew. The stream ends when the caller's session or key ends or may do less.",
     answers: { 200: "The stream." },
+    parameters: { topics: "What is watched, separated by commas." },
     route: "GET /api/v1/watch",
     query: Schema.Struct({ topics: Schema.String }),
     output: stream("text/event-stream"),

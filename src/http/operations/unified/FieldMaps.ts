@@ -15,7 +15,10 @@ import { operationsOf } from "../../operation/Operation.js"
 import { empty, newRecord, page, record } from "../../operation/Output.js"
 import { putPayload, strictPayload } from "../../PayloadSchema.js"
 
+const parameters = { fmp: "The id of the field map." }
+
 const ofFieldMaps = operationsOf({
+  parameters,
   with: FieldMaps,
   resource: "field_map",
   sharing: "perRecord",
@@ -29,6 +32,7 @@ export const fieldMapsOperations = [
     summary: "List field maps",
     description: "Lists the overrides of connectors' field maps, of the organisation and of customers, newest first.",
     answers: { 200: "A page of field maps." },
+    parameters: { model: "The name of the model: `CDMOrder`, or `crm.contact`." },
     route: "GET /api/v1/field-maps",
     query: FieldMapList,
     output: page(FieldMapOverride.View),
@@ -60,6 +64,10 @@ export const fieldMapsOperations = [
     description:
       "Returns the pairs that are in force for the organisation, or with `customer_id` for a customer, each with who wrote it, what cannot be written back as it was read, and how much of the model they fill.",
     answers: { 200: "The map." },
+    parameters: {
+      entity: "The entity, such as `contact`.",
+      model: "The name of the model: `CDMOrder`, or `crm.contact`."
+    },
     route: "GET /api/v1/field-maps/effective",
     query: EffectiveParams,
     output: record(EffectiveFieldMap),
@@ -123,7 +131,7 @@ export const fieldMapsOperations = [
     permit: "connectors:write",
     use: (maps, { context, path, body }) => maps.publish(context, path.fmp, body)
   }),
-  operationsOf({ with: FieldMapTests, resource: "field_map", sharing: "perRecord" })({
+  operationsOf({ parameters, with: FieldMapTests, resource: "field_map", sharing: "perRecord" })({
     name: "fieldMaps.test",
     summary: "Test a field map",
     description:

@@ -48,6 +48,7 @@ export const modelsOperations = [
     description:
       "Returns the JSON Schemas of a model's records: of those that are read, and of those that are created.",
     answers: { 200: "The model." },
+    parameters: { model: "The name of the model: `CDMOrder`, or `crm.contact`." },
     route: "GET /api/v1/models/:model",
     output: record(ModelView),
     use: (_, { path }) => {

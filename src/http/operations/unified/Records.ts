@@ -59,6 +59,16 @@ const CreatedRecord = oneRecord.annotations({
 })
 
 const ofUnified = operationsOf({
+  parameters: {
+    category: "The category, such as `crm`.",
+    entity: "The entity, such as `contact`.",
+    recordId: "The record's id, as the list has it.",
+    fields: "Members that are wanted, separated by commas; `id` always is. Without it: all.",
+    include_raw: "`true`: with the provider's own record, as `raw`.",
+    strict: "`true`: a value that cannot be read is refused, and not null with a warning.",
+    connection_id: "Only records of this connection.",
+    provider: "The slug of the connector, where the customer has connected several."
+  },
   with: UnifiedApi,
   resource: "unified_record",
   sharing: "customers",
@@ -75,6 +85,7 @@ export const unifiedOperations = [
     description:
       "Lists records of the provider that the customer has connected, in one form whatever the provider is. The customer is that of `x-end-org-id` or `x-end-org-ref`. A page may end early while `hasMore` is true.",
     answers: { 200: "A page of records." },
+    parameters: { modified_after: "Only records that were changed after this time, as in 2026-11-21T07:10:41Z." },
     route: "GET /api/v1/unified/:category/:entity",
     query: RecordListParams,
     output: bareValue(RecordsPage),
