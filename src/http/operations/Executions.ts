@@ -171,7 +171,7 @@ export const executionsOperations = [
       "Lists the steps and calls of a run in the order of its trace. `path` selects a step with what is inside of it, such as `sync[3]`. `changed_since` selects those that were written since an earlier answer: empty at first, then its `changedSince`; ask again at once while `hasMore` is true. A step may come again unchanged, and is known by its `index`.",
     answers: { 200: "A page of steps." },
     parameters: {
-      path: "The path below the connection's base URL. Its slashes are sent as they are.",
+      path: "Only this step, with what is inside of it, as in `sync[3]`.",
       changed_since: "Only steps that were written since an earlier answer: `changedSince` of it, or empty."
     },
     route: "GET /api/v1/executions/:eid/steps",
