@@ -1,16 +1,16 @@
-/** The requests of all endpoints about the records of one side of the world, by method and path. */
-import type { Route } from "../../src/http/pipeline/Routes.js"
+/**
+ * The request of every endpoint about the records of one side of the world. It follows from the endpoint's row: the path names
+ * the side's records, the body is the documents' example about the side, and a DELETE consumes a record of its own. What
+ * that does not say stands in `endpointTable.ts`.
+ */
+import { SchemaAST } from "effect"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
+import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
+import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
+import type { Route } from "../../src/http/pipeline/Routes.js"
+import { endpointTable, newRecords, replacedDraft, testedStep } from "./endpointTable.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
-import { runEndpoints } from "./runEndpoints.js"
-import { draftEndpoints, replacedDraft, testedStep } from "./draftEndpoints.js"
-import { peopleEndpoints } from "./peopleEndpoints.js"
-import { releaseEndpoints } from "./releaseEndpoints.js"
-import { changedWorkflow, tenantEndpoints } from "./tenantEndpoints.js"
-import { acme } from "./oauthProvider.js"
-import { recordParts, unifiedEndpoints } from "./unified/unifiedEndpoints.js"
-import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 
 export const routes: ReadonlyArray<Route> = [...surfaceAStart, ...surfaceA, ...surfaceCStart, ...surfaceC, ...surfaceB]
 
@@ -40,278 +40,60 @@ export interface Endpoint {
   readonly alsoAnswers?: ReadonlyArray<number>
 }
 
-const plain: Endpoint = {}
-const empty: Endpoint = { body: () => ({}) }
+// --- What follows from the row ---
 
-const newConnection: Endpoint["uses"] = async ({ side, world }) => ({ connection: await world.make.connection(side) })
-/** An API key cannot be refreshed. */
-const newMachine: Endpoint["uses"] = async ({ side, world }) => ({
-  connection: await world.make.connection(side, world.unique(), "machine")
+/** The members of a schema's values; those of `undefined`: none. */
+export const membersOf = (schema: { readonly ast: SchemaAST.AST } | undefined): ReadonlyArray<string> =>
+  schema === undefined
+    ? []
+    : SchemaAST.getPropertySignatures(SchemaAST.typeAST(schema.ast)).map(({ name }) => String(name))
+
+/** Members of bodies that name a record of the side, must differ from those of other records, or affect other requests. */
+const ownMembers = ({ side, world }: EndpointRequest): { readonly [member: string]: () => Json } => ({
+  customerId: () => side.customer,
+  workflowId: () => side.workflow,
+  environment: () => side.environment,
+  name: world.unique,
+  slug: world.unique,
+  externalRef: world.unique,
+  email: () => `${world.unique()}@example.com`,
+  // Else publishing, which other requests do, would deploy to it.
+  autoDeploy: () => false
 })
-const newDisabled: Endpoint["uses"] = async ({ side, world }) => {
-  const connection = await world.make.connection(side)
-  await world.svc.ask("POST", `/api/v1/connections/${connection}/disable`, { key: world.svc.first.key })
-  return { connection }
-}
-const newWorkflow: Endpoint["uses"] = async ({ side, world }) => ({
-  workflow: await world.make.workflow(side.customer)
-})
-const newClient: Endpoint["uses"] = async ({ side, world }) => ({ client: await world.make.client(side.connector) })
-const newInstallation: Endpoint["uses"] = async ({ side, world }) => ({
-  installation: await world.make.installation(side)
-})
-const newTrigger: Endpoint["uses"] = async ({ side, world }) => ({ trigger: await world.make.trigger(side) })
-/** A caller reads the replays of callers of its scope. */
-const newReplay: Endpoint["uses"] = async ({ side, type, world }) => {
-  if (type !== "workflow" && type !== "environment") return {}
-  const key = await world.credentialOf([{ type, ids: [side[type]] }])
-  const body = { filter: { code: "NONE", customerId: side.customer } }
-  const started = await world.svc.ask("POST", "/api/v1/dlq/replay", { key, body })
-  return { replay: started.body.data.id }
-}
-/** A key cannot change a key with wider permissions or scope. */
-const newKey: Endpoint["uses"] = async ({ scope, world }) => ({ apiKey: await world.make.apiKey(scope) })
-const newConnector: Endpoint["uses"] = async ({ world }) => {
-  const connector = world.unique()
-  await world.svc.ask("POST", "/api/v1/connectors", { key: world.svc.first.key, body: acme({ slug: connector }) })
-  return { connector }
+
+const withOwn = (value: Json, own: ReturnType<typeof ownMembers>): Json => {
+  if (Array.isArray(value)) return value.map((child) => withOwn(child, own))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, child]) => [name, own[name]?.() ?? withOwn(child, own)])
+  ) satisfies JsonObject
 }
 
-const run: Endpoint = {
-  body: ({ side }) => ({ environment: side.environment }),
-  headers: ({ side }) => ({ "x-end-org-id": side.customer, "x-svc-connections": side.connection })
+/** The documents' example about the side. A record that it makes is of the side's customer. */
+const exampleBody = ({ example, input: { body }, method }: Route, asked: EndpointRequest): unknown => {
+  if (example === undefined) return undefined
+  const own = withOwn(example, ownMembers(asked))
+  const isOwned = method === "POST" && membersOf(body).includes("customerId")
+  return isOwned && isObject(own) ? { ...own, customerId: asked.side.customer } : own
 }
-const passed: Endpoint = { headers: ({ side }) => ({ "x-svc-connections": side.connection }), alsoAnswers: [404] }
-const credential = { apiKey: "canary_key_2" }
 
-export const endpoints: { readonly [name: string]: Endpoint } = {
-  "POST /api/v1/workflows/:workflowId/execute": run,
-  "POST /api/v1/workflows/:workflowId/run": run,
-  "GET /api/v1/proxy/:path": passed,
-  "POST /api/v1/proxy/:path": { ...passed, ...empty },
-  "PUT /api/v1/proxy/:path": { ...passed, ...empty },
-  "PATCH /api/v1/proxy/:path": { ...passed, ...empty },
-  "DELETE /api/v1/proxy/:path": passed,
+const lastParameter = ({ path }: Route): string => /\/:(\w+)$/.exec(path)?.[1] ?? ""
 
-  ...unifiedEndpoints,
-  "GET /api/v1/organizations": plain,
-  "POST /api/v1/organizations": { body: ({ world }) => ({ kind: "team", name: world.unique() }) },
-  "GET /api/v1/organizations/:oid": plain,
-  "PUT /api/v1/organizations/:oid": { body: () => ({ timezone: "Europe/Berlin" }) },
-  "GET /api/v1/workspaces": plain,
-  "POST /api/v1/workspaces": { body: ({ world }) => ({ name: world.unique() }) },
-  "GET /api/v1/workspaces/:spid": plain,
-  "PUT /api/v1/workspaces/:spid": { body: ({ world }) => ({ name: world.unique() }) },
-
-  "GET /api/v1/customers": plain,
-  "POST /api/v1/customers": { body: ({ world }) => ({ name: world.unique() }) },
-  "GET /api/v1/customers/:cid": plain,
-  "PUT /api/v1/customers/:cid": { body: ({ world }) => ({ name: world.unique() }) },
-  "DELETE /api/v1/customers/:cid": { uses: async ({ world }) => ({ customer: await world.make.customer() }) },
-
-  "GET /api/v1/workflows": plain,
-  "POST /api/v1/workflows": {
-    body: ({ side, world }) => ({
-      name: world.unique(),
-      form: "code",
-      code: "export default async () => 1",
-      customerId: side.customer
-    })
-  },
-  "GET /api/v1/workflows/:wid": plain,
-  "PUT /api/v1/workflows/:wid": changedWorkflow,
-  "DELETE /api/v1/workflows/:wid": { uses: newWorkflow },
-  "POST /api/v1/workflows/:wid/publish": empty,
-  "POST /api/v1/workflows/:wid/archive": { uses: newWorkflow },
-  "GET /api/v1/workflows/:wid/versions": plain,
-  "GET /api/v1/workflows/:wid/versions/:a/diff/:b": plain,
-  "GET /api/v1/workflows/:wid/diagram.svg": plain,
-  "GET /api/v1/workflows/:wid/export": plain,
-
-  ...draftEndpoints,
-  ...releaseEndpoints,
-  ...tenantEndpoints,
-
-  ...runEndpoints,
-
-  "GET /api/v1/api-keys": plain,
-  "POST /api/v1/api-keys": {
-    body: ({ scope, world }) => ({ name: world.unique(), mode: "live", preset: "viewer", resourceScope: scope })
-  },
-  "GET /api/v1/api-keys/:kid": plain,
-  "PUT /api/v1/api-keys/:kid": { body: ({ world }) => ({ name: world.unique() }), uses: newKey },
-  "DELETE /api/v1/api-keys/:kid": { uses: newKey },
-  "POST /api/v1/api-keys/:kid/rotate": { ...empty, uses: newKey },
-  "POST /api/v1/api-keys/:kid/identity-secret": { uses: newKey },
-
-  ...peopleEndpoints,
-
-  "GET /api/v1/secrets": plain,
-  "POST /api/v1/secrets": {
-    body: ({ side }) => ({
-      name: side.secretName,
-      value: "another",
-      customerId: side.customer,
-      environment: side.environment
-    })
-  },
-  "GET /api/v1/secrets/:sid/value": plain,
-  "DELETE /api/v1/secrets/:sid": {
-    uses: async ({ side, world }) => ({ secret: await world.make.secret(side, world.secretName()) })
-  },
-
-  "POST /api/v1/callback-secret": plain,
-  "POST /api/v1/callback-secret/rotate": plain,
-
-  "GET /api/v1/config": {
-    query: ({ side }) => `workflow_id=${side.workflow}&environment=${side.environment}&customer_id=${side.customer}`
-  },
-  "PUT /api/v1/config": {
-    body: ({ side }) => ({
-      level: "flow",
-      scopeId: side.workflow,
-      environment: side.environment,
-      key: "limit",
-      value: 1
-    })
-  },
-
-  "GET /api/v1/connectors": plain,
-  "POST /api/v1/connectors": { body: ({ world }) => acme({ slug: world.unique() }) },
-  "POST /api/v1/connectors/discover": {
-    body: ({ side, type }) =>
-      type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
-  },
-  "GET /api/v1/connectors/:ctr": plain,
-  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => acme({ slug: side.connector, version: "1.0.1" }) },
-  "DELETE /api/v1/connectors/:ctr": { uses: newConnector },
-  "POST /api/v1/connectors/:ctr/publish": { ...empty, uses: newConnector },
-  "GET /api/v1/connectors/:ctr/export": plain,
-  "GET /api/v1/connectors/:ctr/auth-providers": plain,
-  "PUT /api/v1/connectors/:ctr/auth-providers": {
-    body: ({ world }) => ({ name: world.unique(), methodId: "oauth", clientId: "client" })
-  },
-  "DELETE /api/v1/connectors/:ctr/auth-providers/:aid": { uses: newClient },
-
-  "GET /api/v1/connections": plain,
-  "POST /api/v1/connections": {
-    body: ({ side, world }) => ({
-      connector: side.connector,
-      customerId: side.customer,
-      label: world.unique(),
-      config: { base: world.provider.url },
-      authMethod: "key",
-      credential
-    })
-  },
-  "GET /api/v1/connections/:conn": plain,
-  "PUT /api/v1/connections/:conn": { body: ({ world }) => ({ label: world.unique() }), uses: newConnection },
-  "DELETE /api/v1/connections/:conn": { uses: newConnection },
-  "POST /api/v1/connections/:conn/test": plain,
-  "POST /api/v1/connections/:conn/reconnect": { ...empty, uses: newConnection },
-  "POST /api/v1/connections/:conn/refresh": { uses: newMachine },
-  "POST /api/v1/connections/:conn/enable": { uses: newDisabled },
-  "POST /api/v1/connections/:conn/disable": { uses: newConnection },
-  "POST /api/v1/connections/:conn/reveal": plain,
-
-  "GET /api/v1/installations": plain,
-  "POST /api/v1/installations": {
-    body: ({ side, world }) => ({
-      customerId: side.customer,
-      integration: world.unique(),
-      workflowIds: [side.workflow],
-      connections: { [side.connector]: side.connection }
-    })
-  },
-  "GET /api/v1/installations/:inst": plain,
-  "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
-  "DELETE /api/v1/installations/:inst": { uses: newInstallation },
-
-  "GET /api/v1/events": plain,
-  "POST /api/v1/events": { body: ({ side }) => ({ type: side.eventType, customerId: side.customer }) },
-  "GET /api/v1/events/reconciliation": plain,
-  "GET /api/v1/events/:evt": plain,
-  "POST /api/v1/events/:evt/replay": empty,
-  "GET /api/v1/dlq": plain,
-  "POST /api/v1/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
-  "GET /api/v1/dlq-replays/:rpl": { uses: newReplay },
-  "GET /api/v1/dlq/:dlq": plain,
-  "POST /api/v1/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
-  "DELETE /api/v1/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) },
-
-  "GET /api/v1/triggers": plain,
-  "POST /api/v1/triggers": {
-    body: ({ side, world }) => ({
-      type: "webhook",
-      name: world.unique(),
-      customerId: side.customer,
-      routes: [{ workflowId: side.workflow, environment: side.environment }]
-    })
-  },
-  "GET /api/v1/triggers/:trg": plain,
-  "GET /api/v1/triggers/:trg/fires": plain,
-  "PUT /api/v1/triggers/:trg": { body: () => ({ description: "changed" }) },
-  "DELETE /api/v1/triggers/:trg": { uses: newTrigger },
-  "POST /api/v1/triggers/:trg/enable": plain,
-  "POST /api/v1/triggers/:trg/disable": { uses: newTrigger },
-  "POST /api/v1/triggers/:trg/fire": empty,
-  "GET /api/v1/triggers/:trg/subscriptions": { uses: ({ side, world }) => world.failedSubscription(side) },
-  "POST /api/v1/triggers/:trg/retry-subscription": { uses: ({ side, world }) => world.failedSubscription(side) },
-  "POST /api/v1/triggers/:trg/rotate-key": plain,
-  "GET /api/v1/webhook-endpoints": plain,
-  "POST /api/v1/webhook-endpoints": {
-    body: ({ world }) => ({ url: `${world.provider.url}/events`, events: ["connection.*"] })
-  },
-  "GET /api/v1/webhook-endpoints/:whe": plain,
-  "PUT /api/v1/webhook-endpoints/:whe": { body: () => ({ description: "changed" }) },
-  "DELETE /api/v1/webhook-endpoints/:whe": {
-    uses: async ({ world }) => ({ webhookEndpoint: await world.make.webhookEndpoint() })
-  },
-  "POST /api/v1/webhook-endpoints/:whe/rotate-secret": plain,
-  "POST /api/v1/webhook-endpoints/:whe/test": plain,
-  "GET /api/v1/webhook-endpoints/:whe/attempts": plain,
-  "POST /api/v1/webhook-endpoints/:whe/attempts/:att/resend": plain,
-  "POST /api/v1/webhook-endpoints/:whe/resend": empty,
-
-  "GET /api/v1/quota/usage": { query: ({ side }) => `customer_id=${side.customer}` },
-  "GET /api/v1/quota/summary": plain,
-  "GET /api/v1/quota/daily": plain,
-
-  "GET /api/v1/cluster": plain,
-
-  "GET /api/v1/notifications": plain,
-  "POST /api/v1/notifications": { body: ({ side, world }) => ({ title: world.unique(), customerId: side.customer }) },
-  "GET /api/v1/notifications/:ntf": plain,
-  "POST /api/v1/notifications/mark-read": { body: ({ side }) => ({ ids: [side.notification] }) },
-
-  "GET /api/v1/audit": plain,
-  "GET /api/v1/audit/verify": plain,
-
-  "POST /api/v1/tenants/:tid/credentials": {
-    body: ({ side, world }) => ({
-      connector: side.connector,
-      authMethod: "key",
-      label: side.credentialLabel,
-      config: { base: world.provider.url },
-      credential
-    })
-  },
-  "GET /api/v1/tenants/:tid/credentials": plain,
-  "PUT /api/v1/tenants/:tid/credentials/:cred": { body: () => ({ credential }) },
-  "GET /api/v1/tenants/:tid/events": plain,
-  "GET /api/v1/tenants/:tid/events/reconciliation": plain,
-  "GET /api/v1/tenants/:tid/events/:evt": plain,
-  "POST /api/v1/tenants/:tid/events/:evt/replay": empty,
-  "GET /api/v1/tenants/:tid/dlq": plain,
-  "POST /api/v1/tenants/:tid/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },
-  "GET /api/v1/tenants/:tid/dlq-replays/:rpl": { uses: newReplay },
-  "GET /api/v1/tenants/:tid/dlq/:dlq": plain,
-  "POST /api/v1/tenants/:tid/dlq/:dlq/replay": { ...empty, uses: ({ side, world }) => world.failedEvent(side) },
-  "DELETE /api/v1/tenants/:tid/dlq/:dlq": { uses: ({ side, world }) => world.failedEvent(side) }
+/** How an endpoint is asked. Surface B is asked as the endpoint of C that it offers. */
+export const endpointOf = (route: Route): Endpoint => {
+  const name = nameOf(route)
+  const special = endpointTable[name] ?? endpointTable[name.replace("/tenants/:tid/", "/")]
+  const consumed = route.method === "DELETE" ? newRecords[lastParameter(route)] : undefined
+  return { ...(consumed === undefined ? {} : { uses: consumed }), ...special }
 }
+
+// --- Requests ---
 
 /** The values of path parameters, by name. */
-const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: string } => ({
+export const partsOf = (
+  side: Side,
+  { first }: Pick<World["svc"], "first">
+): { readonly [parameter: string]: string } => ({
   cid: side.customer,
   tid: side.customer,
   wid: side.workflow,
@@ -339,21 +121,29 @@ const partsOf = ({ side, world }: EndpointRequest): { readonly [name: string]: s
   apv: side.approval,
   // No key has one.
   ses: "ses_01jd0000000000000000000000",
-  oid: world.svc.first.organisationId,
-  spid: world.svc.first.spaceId,
+  oid: first.organisationId,
+  spid: first.spaceId,
   n: replacedDraft,
   name: testedStep,
   a: "1",
   b: "1",
   path: "me",
-  ...recordParts(side)
+  // A contact of the connector of `oauthProvider.ts`, the side's override of its map, and its report.
+  category: "crm",
+  entity: "contact",
+  recordId: "ada@example.com",
+  model: "crm.contact",
+  fmp: side.fieldMap,
+  rpt: side.report
 })
 
-export const endpointOf = (route: Route): Endpoint => {
-  const found = endpoints[nameOf(route)]
-  if (found === undefined) throw new Error(`test/support/endpoints.ts does not say how ${nameOf(route)} is asked`)
-  return found
-}
+/** The path of a route with these ids. */
+export const pathWith = (route: Route, ids: { readonly [parameter: string]: string }): string =>
+  route.path.replace(/:(\w+)/g, (_, name: string) => {
+    const id = ids[name]
+    if (id === undefined) throw new Error(`no record is known for :${name} of ${nameOf(route)}`)
+    return id
+  })
 
 export interface Prepared {
   readonly target: string
@@ -364,19 +154,20 @@ export interface Prepared {
 /** The request of an endpoint about the side. */
 export const prepareRequest = (route: Route, asked: EndpointRequest): Prepared => {
   const { body, headers, query } = endpointOf(route)
-  const parts = partsOf(asked)
-  const path = route.path.replace(/:(\w+)/g, (_, name: string) => {
-    const part = parts[name]
-    if (part === undefined) throw new Error(`no side has a ${name}, which ${nameOf(route)} names`)
-    return part
-  })
+  const path = pathWith(route, partsOf(asked.side, asked.world.svc))
   const asks = query?.(asked)
   return {
     target: asks === undefined ? path : `${path}?${asks}`,
-    body: body?.(asked),
+    body: body === undefined ? exampleBody(route, asked) : body(asked),
     headers: headers?.(asked) ?? {}
   }
 }
+
+/** Surface B has its own header for credentials, and one for the workspace. */
+export const sentAs = (svc: Pick<World["svc"], "first">, path: string, credential: string) =>
+  path.startsWith("/api/v1/tenants/")
+    ? { headers: { "x-svc-api-key": credential, "x-svc-space-id": svc.first.spaceId } }
+    : { key: credential, headers: {} }
 
 /** Sends the request with the key in the header of its surface. */
 export const sendRequest = (
@@ -385,10 +176,10 @@ export const sendRequest = (
   { body, headers, target }: Prepared,
   key: string
 ): Promise<Answer> => {
-  const isTenants = target.startsWith("/api/v1/tenants/")
+  const { headers: ofKey, ...rest } = sentAs(svc, target, key)
   return svc.ask(method, target, {
-    ...(isTenants ? {} : { key }),
-    headers: isTenants ? { "x-svc-api-key": key, "x-svc-space-id": svc.first.spaceId, ...headers } : headers,
+    ...rest,
+    headers: { ...ofKey, ...headers },
     ...(body === undefined ? {} : { body })
   })
 }

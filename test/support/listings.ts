@@ -1,7 +1,7 @@
-/** The records of a side of the world that each list shows, by method and path. */
+/** The records of a side of the world that each list shows: those that its paths name below the list, unless it says otherwise. */
 import type { Route } from "../../src/http/pipeline/Routes.js"
-import { nameOf } from "./endpoints.js"
-import type { Side } from "./endpointWorld.js"
+import { nameOf, partsOf, routes } from "./endpoints.js"
+import type { Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 
 export interface Listing {
@@ -9,45 +9,37 @@ export interface Listing {
   readonly itemsOf: (answer: Answer) => ReadonlyArray<string>
 }
 
-const ids = ({ body }: Answer): ReadonlyArray<string> => body.data.map(({ id }: { readonly id: string }) => id)
+const membersNamed =
+  (name: string) =>
+  (data: ReadonlyArray<{ readonly [member: string]: string }>): ReadonlyArray<string> =>
+    data.map((one) => String(one[name]))
 
-const deployments: Listing = {
-  item: ({ environment }) => environment,
-  itemsOf: ({ body }) => body.data.deployments.map(({ environment }: { readonly environment: string }) => environment)
-}
-
-const listings: { readonly [name: string]: Listing } = {
+/** By method and path, on surface B as on surface C. */
+const special: { readonly [name: string]: Listing } = {
   "GET /api/v1/connectors": {
     item: ({ connector }) => connector,
-    itemsOf: ({ body }) => body.data.map(({ slug }: { readonly slug: string }) => slug)
+    itemsOf: ({ body }) => membersNamed("slug")(body.data)
   },
-  "GET /api/v1/connections": { item: ({ connection }) => connection, itemsOf: ids },
-  "GET /api/v1/customers": { item: ({ customer }) => customer, itemsOf: ids },
-  "GET /api/v1/executions": { item: ({ execution }) => execution, itemsOf: ids },
-  "GET /api/v1/approvals": { item: ({ approval }) => approval, itemsOf: ids },
-  "GET /api/v1/field-maps": { item: ({ fieldMap }) => fieldMap, itemsOf: ids },
-  "GET /api/v1/installations": { item: ({ installation }) => installation, itemsOf: ids },
-  "GET /api/v1/notifications": { item: ({ notification }) => notification, itemsOf: ids },
-  "GET /api/v1/events": { item: ({ event }) => event, itemsOf: ids },
-  "GET /api/v1/dlq": { item: ({ deadLetter }) => deadLetter, itemsOf: ids },
-  "GET /api/v1/triggers": { item: ({ trigger }) => trigger, itemsOf: ids },
-  "GET /api/v1/secrets": { item: ({ secret }) => secret, itemsOf: ids },
-  "GET /api/v1/environments": { item: ({ ownEnvironment }) => ownEnvironment, itemsOf: ids },
-  "GET /api/v1/tenants/:tid/environments": { item: ({ ownEnvironment }) => ownEnvironment, itemsOf: ids },
-  "GET /api/v1/releases": { item: ({ release }) => release, itemsOf: ids },
-  "GET /api/v1/tenants/:tid/releases": { item: ({ release }) => release, itemsOf: ids },
-  "GET /api/v1/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },
-  "GET /api/v1/workflows/:wid": deployments,
-  "GET /api/v1/tenants/:tid/workflows": { item: ({ workflow }) => workflow, itemsOf: ids },
-  "GET /api/v1/tenants/:tid/workflows/:wid": deployments,
-  "GET /api/v1/tenants/:tid/executions": { item: ({ execution }) => execution, itemsOf: ids },
-  "GET /api/v1/tenants/:tid/events": { item: ({ event }) => event, itemsOf: ids },
-  "GET /api/v1/tenants/:tid/dlq": { item: ({ deadLetter }) => deadLetter, itemsOf: ids },
-  "GET /api/v1/tenants/:tid/credentials": { item: ({ credential }) => credential, itemsOf: ids }
+  "GET /api/v1/approvals": { item: ({ approval }) => approval, itemsOf: ({ body }) => membersNamed("id")(body.data) },
+  "GET /api/v1/workflows/:wid": {
+    item: ({ environment }) => environment,
+    itemsOf: ({ body }) => membersNamed("environment")(body.data.deployments)
+  }
 }
 
-export const listingOf = (route: Route): Listing => {
-  const found = listings[nameOf(route)]
-  if (found === undefined) throw new Error(`test/support/listings.ts does not say what ${nameOf(route)} lists`)
-  return found
+/** The parameter that names one record of the list. */
+const parameterOf = ({ path }: Route): string => {
+  const below = routes.find((one) => one.path.startsWith(`${path}/:`))
+  if (below === undefined) throw new Error(`test/support/listings.ts does not say what GET ${path} lists`)
+  return /^:(\w+)/.exec(below.path.slice(path.length + 1))?.[1] ?? ""
+}
+
+export const listingOf = (route: Route, { svc }: Pick<World, "svc">): Listing => {
+  const found = special[nameOf(route).replace("/tenants/:tid/", "/")]
+  if (found !== undefined) return found
+  const parameter = parameterOf(route)
+  return {
+    item: (side) => partsOf(side, svc)[parameter] ?? "",
+    itemsOf: ({ body }) => membersNamed("id")(body.data)
+  }
 }

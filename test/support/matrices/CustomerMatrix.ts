@@ -3,9 +3,8 @@
  * of other customers are not found, and lists show only that customer's. Generated from the table of endpoints.
  */
 import { assert, beforeAll, describe, it } from "@effect/vitest"
-import { SchemaAST } from "effect"
 import type { Route } from "../../../src/http/pipeline/Routes.js"
-import { nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../endpoints.js"
+import { membersOf, nameOf, type Prepared, prepareRequest, refusalOf, routes, sendRequest } from "../endpoints.js"
 import type { Side, World } from "../endpointWorld.js"
 import { listingOf } from "../listings.js"
 import { promised } from "../promises.js"
@@ -17,11 +16,6 @@ let other: Side
 let credential: string
 
 // --- Where endpoints name customers ---
-
-const membersOf = (schema: { readonly ast: SchemaAST.AST } | undefined): ReadonlyArray<string> =>
-  schema === undefined
-    ? []
-    : SchemaAST.getPropertySignatures(SchemaAST.typeAST(schema.ast)).map(({ name }) => String(name))
 
 /** The members of an operation's query and body, by its method and path. */
 const members = new Map(
@@ -160,7 +154,7 @@ export const customerMatrix = (start: () => Promise<World>) => {
     })
 
     it.each(lists)("%s shows that customer's records", async (_, route) => {
-      const { item, itemsOf } = listingOf(route)
+      const { item, itemsOf } = listingOf(route, world)
       const request = prepareRequest(route, { world, side: own, scope: [] })
       const target = `${request.target}?page_size=200`
       for (const form of headerForms)
@@ -181,7 +175,7 @@ export const customerMatrix = (start: () => Promise<World>) => {
       assert.isDefined(route)
       if (route === undefined) return
       const answer = await ask(route, prepareRequest(route, { world, side: own, scope: [] }), own.customer)
-      assert.include(listingOf(route).itemsOf(answer), own.credential)
+      assert.include(listingOf(route, world).itemsOf(answer), own.credential)
     })
   })
 }

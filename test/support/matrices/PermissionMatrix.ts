@@ -2,42 +2,27 @@
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { allPermissions, isPermission, type Preset, presetPermissions } from "../../../src/domain/access/Permission.js"
 import type { Route } from "../../../src/http/pipeline/Routes.js"
-import { routes } from "../endpoints.js"
+import { pathWith, routes, sentAs } from "../endpoints.js"
 import type { Running } from "../InProcess.js"
 import type { TestCallers } from "./TestCaller.js"
 
-/** A well-formed id of no record. */
-export const unknownIds: { readonly [parameter: string]: string } = {
-  cid: "cus_00000000000000000000000000",
+const idOfNone = (prefix: string): string => `${prefix}_${"0".repeat(26)}`
+
+/** Of parameters that have another name than the prefix of their ids, or name no record. */
+const specialIds: { readonly [parameter: string]: string } = {
+  cid: idOfNone("cus"),
+  tid: idOfNone("cus"),
   wid: "wf_000000000000",
   workflowId: "wf_000000000000",
-  eid: "exec_00000000000000000000000000",
-  kid: "key_00000000000000000000000000",
-  uid: "usr_00000000000000000000000000",
-  rid: "role_00000000000000000000000000",
-  conn: "conn_00000000000000000000000000",
-  ctr: "ctr_00000000000000000000000000",
-  aid: "aup_00000000000000000000000000",
-  sid: "sec_00000000000000000000000000",
-  tid: "cus_00000000000000000000000000",
-  cred: "cred_00000000000000000000000000",
-  inst: "inst_00000000000000000000000000",
-  rpt: "rpt_00000000000000000000000000",
-  fmp: "fmp_00000000000000000000000000",
-  trg: "trg_00000000000000000000000000",
-  evt: "evt_00000000000000000000000000",
-  dlq: "dlq_00000000000000000000000000",
-  rpl: "rpl_00000000000000000000000000",
-  whe: "whe_00000000000000000000000000",
-  att: "att_00000000000000000000000000",
-  ntf: "ntf_00000000000000000000000000",
-  apv: "apv_00000000000000000000000000",
-  ses: "ses_00000000000000000000000000",
-  env: "env_00000000000000000000000000",
-  rel: "rel_00000000000000000000000000",
-  oid: "org_00000000000000000000000000",
-  spid: "spc_00000000000000000000000000",
-  id: "blob_00000000000000000000000000",
+  eid: idOfNone("exec"),
+  kid: idOfNone("key"),
+  uid: idOfNone("usr"),
+  rid: idOfNone("role"),
+  aid: idOfNone("aup"),
+  sid: idOfNone("sec"),
+  oid: idOfNone("org"),
+  spid: idOfNone("spc"),
+  id: idOfNone("blob"),
   n: "1",
   name: "step",
   a: "1",
@@ -49,15 +34,12 @@ export const unknownIds: { readonly [parameter: string]: string } = {
   model: "CDMOrder"
 }
 
-/** The path of a route with these ids. */
-export const pathWith = (route: Route, ids: { readonly [parameter: string]: string }) =>
-  route.path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? assert.fail(`no id for :${name} of ${route.path}`))
+const parameters = new Set(routes.flatMap(({ path }) => [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => name)))
 
-/** Surface B has its own header for credentials, and one for the workspace. */
-export const sentAs = (svc: Running, route: Route, credential: string) =>
-  route.path.startsWith("/api/v1/tenants/")
-    ? { headers: { "x-svc-api-key": credential, "x-svc-space-id": svc.first.spaceId } }
-    : { key: credential }
+/** A well-formed id of no record, by path parameter. */
+export const unknownIds: { readonly [parameter: string]: string } = Object.fromEntries(
+  [...parameters].map((name) => [name, specialIds[name] ?? idOfNone(name)])
+)
 
 const needs = ({ permit }: Route): ReadonlyArray<string> => {
   if (permit === undefined || permit === "anyCaller") return []
@@ -68,7 +50,7 @@ const needs = ({ permit }: Route): ReadonlyArray<string> => {
 /** An otherwise empty request to the endpoint about no record. */
 const ask = (svc: Running, route: Route, credential: string) =>
   svc.ask(route.method, pathWith(route, unknownIds), {
-    ...sentAs(svc, route, credential),
+    ...sentAs(svc, route.path, credential),
     ...(route.method === "GET" || route.method === "DELETE" ? {} : { body: {} })
   })
 

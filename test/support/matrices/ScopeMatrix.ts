@@ -9,13 +9,13 @@ import type { ScopeType } from "../../../src/domain/access/ResourceScope.js"
 import {
   type EndpointRequest,
   endpointOf,
-  endpoints,
   nameOf,
   prepareRequest,
   refusalOf,
   routes,
   sendRequest
 } from "../endpoints.js"
+import { endpointTable } from "../endpointTable.js"
 import type { Scope, Side, World } from "../endpointWorld.js"
 import { eventually } from "../eventually.js"
 import type { Answer } from "../InProcess.js"
@@ -76,7 +76,7 @@ const assertRefused = (answer: Answer) => {
 
 /** Everything that a list shows to a caller, over all pages. */
 const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyArray<string>> => {
-  const { itemsOf } = listingOf(route)
+  const { itemsOf } = listingOf(route, world)
   const key = await world.credentialOf(scope)
   const base = prepareRequest(route, { world, side, scope })
   const found: Array<string> = []
@@ -97,7 +97,7 @@ const listed = async (route: Route, side: Side, scope: Scope): Promise<ReadonlyA
 }
 
 const showsOwnOnly = async (route: Route, type: ScopeType) => {
-  const { item } = listingOf(route)
+  const { item } = listingOf(route, world)
   const [ofInside, ofOutside] = [await listed(route, inside, []), await listed(route, outside, [])]
   assert.include(ofInside, item(inside))
   for (const [own, other] of [
@@ -273,7 +273,7 @@ export const scopeMatrix = (start: () => Promise<World>, noun: string, { once = 
   it("every endpoint that the test can ask for exists", () => {
     const known = new Set(routes.map(nameOf))
     assert.deepStrictEqual(
-      Object.keys(endpoints).filter((name) => !known.has(name)),
+      Object.keys(endpointTable).filter((name) => !known.has(name)),
       []
     )
   })
