@@ -171,6 +171,7 @@ describe("the schema of a flow", () => {
     const seventh = defineStep({
       type: "count",
       description: "Counts.",
+      guide: { config: "`{to}`", output: "none", limits: [] },
       node: "action",
       config: Schema.Struct({ to: Schema.Int }),
       meaning: () => ({ label: "count", script: () => ({ method: "step", args: [] }) })
