@@ -6,12 +6,14 @@ import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
 import { flowLibraryModule } from "./flowLibrary.mjs"
+import { flowGuide } from "./stepTables.mjs"
 import { typeShapes } from "./typeShapes.mjs"
 
 const importSource = (file) => tsImport(`../${file}`, import.meta.url)
 
 const { environmentTable, environmentExample } = await importSource("src/runtime/configuration/EnvironmentPages.ts")
 const { documentText } = await importSource("src/http/Documents.ts")
+const { stepTypes } = await importSource("src/domain/flow/StepTypes.ts")
 const { builtInConnectors } = await importSource("src/domain/connectors/index.ts")
 const { actionLockFile, actionLockText, addToLock, removeFromLock } = await importSource("test/support/actionLock.ts")
 
@@ -97,6 +99,7 @@ const generated = {
   "docs/env.md": environmentTable(),
   ".env.example": environmentExample(),
   "docs/errors.md": errorTable(),
+  "docs/flows.md": flowGuide(readFileSync("docs/flows.md", "utf8"), stepTypes),
   "docs/unified-connectors.md": table.text,
   "docs/openapi/a.json": documentText("a"),
   "docs/openapi/b.json": documentText("b"),

@@ -19,7 +19,7 @@ let pages: ReadonlyArray<ConsolePage> = []
 beforeAll(async () => {
   await world.start()
   seeded = await seed(world.api(), { calls: 60 })
-  pages = consolePages(seeded)
+  pages = await consolePages(world.api(), seeded)
   browser = await startBrowser()
 })
 afterAll(async () => {
@@ -72,27 +72,6 @@ describe("every page", () => {
     )
 })
 
-/** What a page takes, by the beginning of its path. */
-const needs: ReadonlyArray<readonly [prefix: string, area: string, action: string]> = [
-  ["/runs", "executions", "read"],
-  ["/approvals", "executions", "read"],
-  ["/workflows", "workflows", "read"],
-  ["/triggers", "workflows", "read"],
-  ["/releases", "workflows", "read"],
-  ["/environments", "workflows", "read"],
-  ["/events", "events", "read"],
-  ["/dead-letters", "events", "read"],
-  ["/customers", "users", "read"],
-  ["/connections", "connections", "read"],
-  ["/connectors", "connectors", "read"],
-  ["/secrets", "secrets", "read"],
-  ["/configuration", "settings", "read"],
-  ["/keys", "settings", "read"],
-  ["/settings", "settings", "read"],
-  ["/audit", "settings", "manage"],
-  ["/endpoints", "settings", "manage"]
-]
-
 /** Waits until a page has been answered all that it asked for, but for its stream, and asks for no more. */
 const quietOf = ({ context, page }: Visitor) => {
   const open = new Set<Request>()
@@ -127,7 +106,7 @@ describe("a role", () => {
       const visitor = await visitorOf(browser, world.dataDir, { email })
       const isQuiet = quietOf(visitor)
       const wrong: Array<string> = [...visitor.trouble()]
-      const rights = new Set(needs.map(([, area, action]) => `${area}:${action}`))
+      const rights = new Set(pages.flatMap(({ needs = [] }) => needs))
       for (const right of rights) {
         const [area = "", action = ""] = right.split(":")
         const changed = await call("PUT", `/api/v1/roles/${made.body.data.id}`, { permissions: { [area]: [action] } })
@@ -136,10 +115,7 @@ describe("a role", () => {
         await visitor.page.waitForTimeout(1_000)
         await visitor.page.goto("/console/")
         await visitor.page.locator("main h1").waitFor()
-        const own = pages.filter(({ path }) =>
-          needs.some(([prefix, ...of]) => path.startsWith(prefix) && of.join(":") === right)
-        )
-        for (const { path } of own) {
+        for (const { path } of pages.filter(({ needs }) => needs === right)) {
           await visitor.visit(path)
           await isQuiet()
           const text = await visitor.page.locator("main").innerText()

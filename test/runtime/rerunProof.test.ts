@@ -24,6 +24,7 @@ import {
   withoutTimes
 } from "../support/naiveFlow.js"
 import { anewFrom, ownTexts, pathsOf } from "../support/naiveReruns.js"
+import { naiveTypes } from "../support/naiveSteps.js"
 import { numbers, type RandomFlow, randomFlow } from "../support/randomFlows.js"
 import { scaled } from "../support/slowness.js"
 import { isLong } from "../support/longForm.js"
@@ -157,7 +158,7 @@ const checkEnd = ({ end }: EndedRun, { end: expected }: ExpectedRun): void => {
 /** What the trace says has completed is what can have, and it says what was kept from another run. */
 const checkSteps = ({ steps }: EndedRun, expected: ExpectedRun): void => {
   for (const [path, { reused, status, type }] of steps) {
-    if (status !== "completed" || type === "gate" || type === "loop") continue
+    if (status !== "completed" || naiveTypes.get(type)?.group !== undefined) continue
     assert.strictEqual(expected.steps.get(path)?.isReused, reused, `${path}, whether it is kept`)
   }
   for (const [path, { isCertain }] of expected.steps)

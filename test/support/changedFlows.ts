@@ -1,37 +1,16 @@
 /** Another version of a random flow: steps of it differ, are of another type, stand elsewhere in their list, or were added. */
 import type { Json, JsonObject } from "../../src/domain/Json.js"
+import { listsOf } from "./naiveOrder.js"
+import type { Any } from "./naiveStep.js"
+import { groupOf, naiveTypes } from "./naiveSteps.js"
 
-// oxlint-disable-next-line typescript/no-explicit-any -- Documents of any kind.
-type Any = any
-
-const listsOf = ({ config = {} }: Any): ReadonlyArray<Array<Any>> =>
-  [config.steps, config.else?.steps, ...(config.branches ?? []).map((branch: Any) => branch.steps)].filter(
-    (list) => list !== undefined
-  )
 const listsIn = (list: Array<Any>): ReadonlyArray<Array<Any>> => [
   list,
   ...list.flatMap((step) => listsOf(step).flatMap(listsIn))
 ]
 
-const code = 'export default async (input, ctx) => ({ v: "changed", input, n: ctx.input.n })'
-const codeWithCall = `export default async (input) => {
-  const answer = await svc.connector.crm.send({ of: "CHANGED", input })
-  return { v: "changed", answer, list: [answer] }
-}`
-
 /** Bodies of steps that have none inside of them. */
-const bodies: ReadonlyArray<JsonObject> = [
-  { type: "action", connector: "crm", action: "find", input: { i1: "changed" } },
-  { type: "action", connector: "crm", action: "send", input: { i1: "changed" }, retry: { maxAttempts: 2 } },
-  { type: "action", input: { v: "changed", list: [{ v: 1 }] } },
-  { type: "action", config: { code } },
-  { type: "action", config: { code: codeWithCall } },
-  { type: "action", config: { prompt: "changed", model: "m" } },
-  { type: "wait", config: { durationMs: 50 } },
-  { type: "wait", config: { condition: { path: "state.ORG.k", op: "lte", value: 2 }, pollSeconds: 5 } },
-  { type: "notification", config: { channel: "in_app", body: "changed" } },
-  { type: "approval", config: { approvers: ["admin"], message: "changed" } }
-]
+const bodies = [...naiveTypes.values()].flatMap(({ changes }) => changes)
 
 export const changedFlow = <Spec extends { readonly steps: ReadonlyArray<JsonObject> }>(
   spec: Spec,
@@ -63,7 +42,7 @@ export const changedFlow = <Spec extends { readonly steps: ReadonlyArray<JsonObj
         list.reverse()
         break
       default: {
-        if (step.type === "gate" || step.type === "loop") break
+        if (groupOf(step) !== undefined) break
         const { dependsOn, name, onError, when } = step as { readonly [member: string]: Json }
         list[at] = {
           name,

@@ -3,11 +3,10 @@
  * lists halt, and how it ends. Nothing here is shared with the service. A step that fails halts the list that it stands in; since
  * independent steps may have begun by then, their calls are possible, not certain.
  */
-import { asText, holds, isPlain, mapOver, render, renderAll } from "./naiveExpressions.js"
+import { holds, isPlain, mapOver, renderAll } from "./naiveExpressions.js"
 import { listsOf, namesIn, waitsOf } from "./naiveOrder.js"
-
-// oxlint-disable-next-line typescript/no-explicit-any -- Documents and data of any kind.
-type Any = any
+import { type Any, type Env, Failed } from "./naiveStep.js"
+import { groupOf, naiveTypes } from "./naiveSteps.js"
 
 /** What the world answers to a call of a step. `nth`: the step's calls of this name before. */
 export type Stub = (
@@ -72,8 +71,6 @@ export interface ExpectedRun {
       }
 }
 
-/** Stands for any time of a run's year. Has no letters, which a transform would change. */
-const timeOf = (year: number): string => String(year)
 /** With each time as its year. */
 export const withoutTimes = (text: string): string => text.replaceAll(/(19\d\d)-\d\d-\d\dT[\d:.]+Z/gi, "$1")
 
@@ -86,40 +83,19 @@ export const argsOf = (args: ReadonlyArray<Any>, name: string): ReadonlyArray<An
 /** From here on the pauses between the attempts of a step are numbered. */
 const firstPause = 1_000_000
 
-class Failed extends Error {
-  /** For each step that may be the first to fail: the calls from which that follows. */
-  causes: ReadonlyArray<ReadonlySet<string>> = []
-  constructor(
-    readonly paths: ReadonlySet<string>,
-    message: string,
-    readonly isTransient = false
-  ) {
-    super(message)
-  }
-}
-
-interface Env {
-  readonly variables: { readonly [name: string]: Any }
-  readonly steps: { [name: string]: { readonly output: Any; readonly error: Any } }
-  readonly prefix: string
-  readonly after: ReadonlySet<string>
-  /** The calls of iterations before: once they have ended too, this one has begun. */
-  readonly before: ReadonlySet<string>
-}
-
 // --- Steps ---
 
-class Interpreter {
+export class Interpreter {
   readonly calls = new Map<string, ExpectedCall>()
   private readonly completed = new Map<string, ExpectedStep>()
   private readonly halts: Array<ExpectedHalt> = []
-  private hasFailures = false
+  hasFailures = false
   private readonly counts = new Map<string, number>()
 
   constructor(
-    private readonly input: Any,
+    readonly input: Any,
     private readonly stub: Stub,
-    private readonly year: number,
+    readonly year: number,
     private readonly earlier: Earlier
   ) {}
 
@@ -144,11 +120,11 @@ class Interpreter {
     return { calls: this.calls, halts: this.halts, steps: this.completed, end }
   }
 
-  private scopeOf({ steps, variables }: Env): Any {
+  scopeOf({ steps, variables }: Env): Any {
     return { input: this.input, trigger: this.input, ...variables, steps }
   }
 
-  private call(env: Env, path: string, name: string, args: ReadonlyArray<Any>, number = 0): Any {
+  call(env: Env, path: string, name: string, args: ReadonlyArray<Any>, number = 0): Any {
     let key = `${path}|${number}`
     const asked = JSON.stringify(argsOf(args, name))
     // The attempts of a step that had not completed begin anew, with the pauses between them.
@@ -165,7 +141,7 @@ class Interpreter {
   }
 
   /** Repeats a body that fails for a moment. The pauses between are numbered apart, from a million on. */
-  private async attempts(retry: Any, env: Env, path: string, body: () => Promise<Any>): Promise<Any> {
+  async attempts(retry: Any, env: Env, path: string, body: () => Promise<Any>): Promise<Any> {
     for (let attempt = 1; ; attempt++)
       try {
         return await body()
@@ -176,31 +152,15 @@ class Interpreter {
       }
   }
 
-  private runWait(config: Any, env: Env, scope: Any, path: string): Any {
-    if (config.condition === undefined) {
-      this.call(env, path, "timer.sleep", [config.durationMs])
-      return { until: timeOf(this.year) }
-    }
-    const isStored = JSON.stringify(config.condition).includes('"state.ORG.k"')
-    let number = 0
-    for (let looks = 1; ; looks++) {
-      const stored = isStored ? this.call(env, path, "state.get", ["k", { scope: "ORG" }], number++) : undefined
-      const asked = [renderAll(config.poll?.input ?? {}, scope), {}]
-      const poll = config.poll === undefined ? null : this.call(env, path, "connector.crm.look", asked, number++)
-      if (holds(config.condition, { ...scope, poll, state: { ORG: { k: stored } } })) return { looks, poll }
-      this.call(env, path, "timer.sleep", [config.pollSeconds * 1_000], number++)
-    }
-  }
-
   /** Runs a list. Once a step of it has failed for good, all of its calls are uncertain. */
-  private async runList(steps: ReadonlyArray<Any>, env: Env): Promise<void> {
+  async runList(steps: ReadonlyArray<Any>, env: Env): Promise<void> {
     const waits = waitsOf(steps)
     const ended = new Map<string, ReadonlySet<string>>()
     const skipped = new Set<string>()
     const failed = new Set<string>()
     const causes: Array<ReadonlySet<string>> = []
     let message = ""
-    const known = new Set([...this.calls.keys(), ...this.completed.keys()])
+    const known = this.places
     const left = [...steps]
     for (
       let at = 0;
@@ -240,136 +200,42 @@ class Interpreter {
   }
 
   /** A list halts with a failure. */
-  private halted(failure: Failed, causes: Failed["causes"], has: ExpectedHalt["has"]): Failed {
+  halted(failure: Failed, causes: Failed["causes"], has: ExpectedHalt["has"]): Failed {
     failure.causes = causes
     for (const after of causes) this.halts.push({ after, has })
     return failure
   }
 
+  /** The calls that have been made and the steps that have completed so far. */
+  get places(): ReadonlySet<string> {
+    return new Set([...this.calls.keys(), ...this.completed.keys()])
+  }
+
   /** All but these calls and steps are possible only. */
-  private doubt(known: ReadonlySet<string>): void {
+  doubt(known: ReadonlySet<string>): void {
     for (const found of [this.calls, this.completed])
       for (const [key, one] of found) if (!known.has(key)) one.isCertain = false
   }
 
   /** The step, and those inside of it that others can read, give null. */
-  private skip(step: Any, env: Env): void {
+  skip(step: Any, env: Env): void {
     env.steps[step.name] = { output: null, error: null }
-    if (step.type !== "loop") for (const inner of listsOf(step).flat()) this.skip(inner, env)
+    if (groupOf(step)?.isLoop !== true) for (const inner of listsOf(step).flat()) this.skip(inner, env)
   }
 
   private async runStep(step: Any, env: Env, skipped: Set<string>): Promise<void> {
     const scope = this.scopeOf(env)
     if (skipped.has(step.name) || (step.when !== undefined && !holds(step.when, scope))) return this.skip(step, env)
+    const run = naiveTypes.get(step.type)?.run
+    if (run === undefined) throw new Error(`nothing is known of the type ${step.type}`)
     const path = env.prefix + step.name
-    const isGroup = step.type === "gate" || step.type === "loop"
+    const isGroup = groupOf(step) !== undefined
     const isReused = !isGroup && this.earlier.outputs.has(path)
-    const output = isReused ? this.earlier.outputs.get(path) : await this.outputOf(step, env, scope, skipped)
+    const output = isReused
+      ? this.earlier.outputs.get(path)
+      : await run(this, { step, config: step.config ?? {}, env, scope, path, skipped })
     if (!isGroup) this.completed.set(path, { output, isReused, isCertain: true })
     env.steps[step.name] = { output, error: null }
-  }
-
-  private async outputOf(step: Any, env: Env, scope: Any, skipped: Set<string>): Promise<Any> {
-    const path = env.prefix + step.name
-    const { config = {} } = step
-    switch (step.type) {
-      case "wait":
-        return this.runWait(config, env, scope, path)
-      case "approval":
-        return this.call(env, path, "approval.request", [renderAll(config, scope)])
-      case "notification":
-        return this.call(env, path, "notify.send", [renderAll(config, scope)])
-      case "gate":
-        return this.runGate(config, env, scope, skipped)
-      case "loop":
-        return this.runLoop(config, env, scope, path)
-      default:
-        return this.runAction(step, env, scope, path)
-    }
-  }
-
-  private async runAction(step: Any, env: Env, scope: Any, path: string): Promise<Any> {
-    const { config = {} } = step
-    const args = mapOver(renderAll(step.input ?? {}, scope), step.mapping ?? {}, scope)
-    if (step.connector !== undefined) {
-      const { actionVersion: version, connection, retry, timeoutMs } = step
-      const options = {
-        ...(version === undefined ? {} : { version }),
-        ...(connection === undefined ? {} : { connection }),
-        ...(retry === undefined ? {} : { retry }),
-        ...(timeoutMs === undefined ? {} : { timeoutMs })
-      }
-      return this.call(env, path, `connector.${step.connector}.${step.action}`, [args, options])
-    }
-    if (config.code !== undefined)
-      return this.attempts(step.retry, env, path, () => this.runCode(config.code, args, env, path))
-    if (config.prompt === undefined)
-      return config.transform === undefined ? args : mapOver(args, config.transform, scope)
-    const messages = [{ role: "user", content: asText(render(config.prompt, scope)) }]
-    const answer = this.call(env, path, "connector.openai.createChatCompletion", [
-      { model: config.model, messages, ...args },
-      step.retry === undefined ? {} : { retry: false }
-    ])
-    return { text: answer.text, usage: answer.usage }
-  }
-
-  private async runCode(code: string, args: Any, env: Env, path: string): Promise<Any> {
-    const send = async (of: Any) => this.call(env, path, "connector.crm.send", [of, {}])
-    const body = code.replace("export default", "return")
-    const main: Any = new Function("svc", body)({ connector: { crm: { send } } })
-    try {
-      return structuredClone(await main(args, { input: this.input }))
-    } catch (cause) {
-      throw cause instanceof Failed ? cause : new Failed(new Set([path]), (cause as Error).message)
-    }
-  }
-
-  private async runGate(config: Any, env: Env, scope: Any, skipped: Set<string>): Promise<Any> {
-    const taken =
-      config.branches.find(({ when }: Any) => holds(when, scope)) ?? (config.else && { name: "else", ...config.else })
-    for (const name of taken?.skip ?? []) skipped.add(name)
-    for (const branch of [...config.branches, config.else ?? {}])
-      if (branch.steps !== taken?.steps) for (const step of branch.steps ?? []) this.skip(step, env)
-    await this.runList(taken?.steps ?? [], env)
-    return { branch: taken?.name ?? null }
-  }
-
-  private async runLoop(config: Any, env: Env, scope: Any, path: string): Promise<Any> {
-    const items = render(config.over, scope)
-    if (!Array.isArray(items)) throw new Failed(new Set([path]), "not a list")
-    const known = new Set([...this.calls.keys(), ...this.completed.keys()])
-    const before = new Set(this.calls.keys())
-    const paths = new Set<string>()
-    const causes: Array<ReadonlySet<string>> = []
-    const results: Array<Any> = []
-    let failed = 0
-    for (const [index, item] of items.entries()) {
-      const inside: Env = {
-        variables: { ...env.variables, [config.as ?? "item"]: item, index },
-        steps: { ...env.steps },
-        prefix: `${path}[${index}].`,
-        after: env.after,
-        before: new Set([...env.before, ...[...this.calls.keys()].filter((key) => !before.has(key))])
-      }
-      try {
-        await this.runList(config.steps, inside)
-        results.push(
-          config.result === undefined
-            ? (inside.steps[config.steps.at(-1).name]?.output ?? null)
-            : renderAll(config.result, this.scopeOf(inside))
-        )
-      } catch (cause) {
-        if (!(cause instanceof Failed)) throw cause
-        results.push(null)
-        failed++
-        this.hasFailures = true
-        for (const one of cause.paths) paths.add(one)
-        causes.push(...cause.causes)
-      }
-    }
-    if (failed === 0 || config.continueOnError === true) return { results, failed }
-    this.doubt(known)
-    throw this.halted(new Failed(paths, "an iteration failed"), causes, (one) => one.startsWith(`${path}[`))
   }
 }
 

@@ -1,14 +1,10 @@
 /** What the steps of a flow wait for, from the description of flows alone. Nothing here is shared with the service. */
 import { expression, isPlain } from "./naiveExpressions.js"
-
-// oxlint-disable-next-line typescript/no-explicit-any -- Documents of any kind.
-type Any = any
+import type { Any } from "./naiveStep.js"
+import { groupOf } from "./naiveSteps.js"
 
 /** The lists of steps inside of a step. */
-export const listsOf = ({ config = {} }: Any): ReadonlyArray<Any> =>
-  [config.steps, config.else?.steps, ...(config.branches ?? []).map((branch: Any) => branch.steps)].filter(
-    (list) => list !== undefined
-  )
+export const listsOf = (step: Any): ReadonlyArray<Any> => groupOf(step)?.listsOf(step.config) ?? []
 
 /** The names of a step and of those inside of it. */
 export const namesIn = (step: Any): ReadonlyArray<string> => [step.name, ...listsOf(step).flat().flatMap(namesIn)]
@@ -47,8 +43,7 @@ export const waitsOf = (steps: ReadonlyArray<Any>): ReadonlyMap<string, Readonly
     const read = readBy(step)
     for (const other of steps)
       if (other !== step && namesIn(other).some((name) => read.has(name))) waits.get(step.name)?.add(other.name)
-    for (const branch of step.config?.branches ?? [])
-      for (const name of branch.skip ?? []) waits.get(name)?.add(step.name)
+    for (const name of groupOf(step)?.skips(step.config) ?? []) waits.get(name)?.add(step.name)
   }
   const named = new Map([...waits].map(([name, own]) => [name, new Set(own)]))
   const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>

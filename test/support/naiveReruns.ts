@@ -1,8 +1,10 @@
 /** What of a flow runs anew when it is run again from a step, from the description of re-runs alone. */
 import { listsOf, waitsOf } from "./naiveOrder.js"
+import type { Any } from "./naiveStep.js"
+import { groupOf } from "./naiveSteps.js"
 
-// oxlint-disable-next-line typescript/no-explicit-any -- Documents of any kind.
-type Any = any
+/** Whether the paths of the steps inside have the step's own, with an iteration. */
+const isLoop = (step: Any): boolean => groupOf(step)?.isLoop === true
 
 /** A list of steps in which a step stands, with what comes before the names in their paths. */
 interface Level {
@@ -16,9 +18,9 @@ const levelsOf = (list: ReadonlyArray<Any>, path: string, prefix = ""): Readonly
   for (const step of list) {
     if (path === prefix + step.name) return [{ list, step, prefix }]
     const iteration = path.slice(prefix.length).match(/^(\w+\[\d+\]\.)/)?.[1]
-    const isInside = step.type === "loop" ? iteration?.startsWith(`${step.name}[`) === true : true
+    const isInside = isLoop(step) ? iteration?.startsWith(`${step.name}[`) === true : true
     for (const inner of isInside ? listsOf(step) : []) {
-      const found = levelsOf(inner, path, step.type === "loop" ? prefix + iteration : prefix)
+      const found = levelsOf(inner, path, isLoop(step) ? prefix + iteration : prefix)
       if (found !== undefined) return [...found, { list, step, prefix }]
     }
   }
@@ -40,7 +42,7 @@ export const anewFrom = ({ steps }: Any, from: string): ((path: string) => boole
   const prefixes = levels.flatMap(({ list, prefix, step }, at) => {
     const anew = [...(at === 0 ? [step] : []), ...dependantsOf(list, step)]
     const namesOf = (one: Any): ReadonlyArray<string> =>
-      one.type === "loop" ? [one.name] : [one.name, ...listsOf(one).flat().flatMap(namesOf)]
+      isLoop(one) ? [one.name] : [one.name, ...listsOf(one).flat().flatMap(namesOf)]
     return anew.flatMap(namesOf).map((name) => prefix + name)
   })
   return (path) => prefixes.some((one) => path === one || path.startsWith(`${one}[`))
@@ -49,7 +51,7 @@ export const anewFrom = ({ steps }: Any, from: string): ((path: string) => boole
 /** The paths of all steps, with one iteration of each loop that `pick` chooses. */
 export const pathsOf = (list: ReadonlyArray<Any>, pick: () => number, prefix = ""): ReadonlyArray<string> =>
   list.flatMap((step) => {
-    const inside = step.type === "loop" ? `${prefix}${step.name}[${pick()}].` : prefix
+    const inside = isLoop(step) ? `${prefix}${step.name}[${pick()}].` : prefix
     return [prefix + step.name, ...listsOf(step).flatMap((inner) => pathsOf(inner, pick, inside))]
   })
 

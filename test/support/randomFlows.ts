@@ -1,5 +1,6 @@
 /** Random flows without mistakes, from a number: every type of step, nested, with expressions over what they can read. */
 import type { Json, JsonObject } from "../../src/domain/Json.js"
+import { naiveTypes } from "./naiveSteps.js"
 
 /** Numbers from a seed, so that a failure can be repeated. */
 export const numbers = (seed: number) => {
@@ -21,15 +22,16 @@ export interface RandomFlow {
 }
 
 /** What can be read at a place: steps that come before it, and the variables of loops around it. */
-interface Scope {
+export interface Scope {
   readonly steps: ReadonlyArray<string>
   readonly variables: ReadonlyArray<string>
   readonly depth: number
 }
 
-class Generator {
+/** What the bodies of random steps are made of. */
+export class Generator {
   private names = 0
-  private readonly random: (below: number) => number
+  readonly random: (below: number) => number
   /** What can be read of gates and loops: their error has the message of whichever step fails first. */
   private readonly groups = new Map<string, readonly [string, ...Array<string>]>()
 
@@ -37,14 +39,14 @@ class Generator {
     this.random = numbers(seed * 7 + 1)
   }
 
-  private pick<A>(...of: readonly [A, ...Array<A>]): A {
+  pick<A>(...of: readonly [A, ...Array<A>]): A {
     return of[this.random(of.length)] ?? of[0]
   }
-  private chance(percent: number): boolean {
+  chance(percent: number): boolean {
     return this.random(100) < percent
   }
 
-  private path({ steps, variables }: Scope): string {
+  path({ steps, variables }: Scope): string {
     const step = steps[this.random(steps.length)]
     if (step !== undefined && this.chance(55)) {
       const simple = ["output", "output.v", "output.list", "output.v.none", "error.message"] as const
@@ -65,7 +67,7 @@ class Generator {
     )
   }
 
-  private template(scope: Scope): string {
+  template(scope: Scope): string {
     switch (this.random(4)) {
       case 0:
         return `a {{${this.path(scope)}}} and {{ ${this.path(scope)} }}`
@@ -87,7 +89,7 @@ class Generator {
     }
   }
 
-  private condition(scope: Scope, depth = 2): JsonObject {
+  condition(scope: Scope, depth = 2): JsonObject {
     const kind = this.random(depth === 0 ? 4 : 7)
     if (kind === 4) return { all: [this.condition(scope, depth - 1), this.condition(scope, depth - 1)] }
     if (kind === 5) return { any: [this.condition(scope, depth - 1), this.condition(scope, depth - 1)] }
@@ -106,7 +108,7 @@ class Generator {
   }
 
   /** Targets by the length of their paths, which is the order of the members that they set. */
-  private mapping(scope: Scope): JsonObject {
+  mapping(scope: Scope): JsonObject {
     const mapping: Record<string, Json> = {}
     for (const target of ["i1", "m", "deep.x", "deep.y"]) {
       if (this.chance(50)) continue
@@ -141,121 +143,26 @@ class Generator {
     return { from: other(), transforms: first.fn === "CONCAT" ? [first, ...rest] : [first] }
   }
 
-  private arguments(scope: Scope): JsonObject {
+  arguments(scope: Scope): JsonObject {
     return {
       ...(this.chance(60) ? { input: { i1: this.value(scope), i2: this.value(scope) } } : {}),
       ...(this.chance(40) ? { mapping: this.mapping(scope) } : {})
     }
   }
 
-  private retry(percent = 40): JsonObject {
+  retry(percent = 40): JsonObject {
     if (!this.chance(percent)) return {}
     return { retry: { maxAttempts: 1 + this.random(3), backoff: "fixed", initialMs: 1 + this.random(500), jitter: 0 } }
   }
 
-  private action(scope: Scope): JsonObject {
-    const more = { ...this.arguments(scope), ...this.retry() }
-    switch (this.random(5)) {
-      case 0:
-        return { type: "action", ...more }
-      case 1:
-        return { type: "action", config: { transform: this.mapping(scope) }, ...more }
-      case 2:
-      case 3: {
-        const call = this.chance(75) ? 'await svc.connector.crm.send({ of: "CODE", n: ctx.input.n })' : "null"
-        const end = this.chance(12)
-          ? 'throw new Error("code failed")'
-          : "return { v: ctx.input.n, input, answer, list: [input] }"
-        const code = `export default async (input, ctx) => {\n  const answer = ${call}\n  ${end}\n}\n`
-        return { type: "action", config: { code }, ...more, ...this.retry(80) }
-      }
-      default:
-        return {
-          type: "action",
-          connector: "crm",
-          action: this.pick("find", "send"),
-          ...more,
-          ...(this.chance(20) ? { actionVersion: 1 } : {}),
-          ...(this.chance(20) ? { connection: "second" } : {}),
-          ...(this.chance(20) ? { timeoutMs: 1_000 + this.random(1_000) } : {})
-        }
-    }
-  }
-
-  /** A condition that holds within five looks: stored and polled values go through 0 to 4. */
-  private change(scope: Scope): JsonObject {
-    const state = { path: "state.ORG.k", op: "eq", value: this.random(5) }
-    const polled = { path: "poll.v", op: "lte", value: this.random(5) }
-    const poll = {
-      connector: "crm",
-      action: "look",
-      ...(this.chance(50) ? { input: { of: this.template(scope) } } : {})
-    }
-    const condition = this.pick<JsonObject>(state, polled, { any: [state, polled] })
-    return { condition, pollSeconds: 5 + this.random(60), ...(condition === state ? {} : { poll }) }
-  }
-
-  private simple(scope: Scope): JsonObject {
-    switch (this.random(10)) {
-      case 0:
-        return { type: "notification", config: { channel: "in_app", body: `n ${this.template(scope)}` } }
-      case 1:
-        return {
-          type: "action",
-          config: { prompt: this.template(scope), model: "m" },
-          ...this.arguments(scope),
-          ...this.retry()
-        }
-      case 2:
-        return { type: "wait", config: this.chance(40) ? this.change(scope) : { durationMs: 1 + this.random(1_000) } }
-      case 3:
-        return { type: "approval", config: { approvers: ["admin"], message: `ok ${this.template(scope)}` } }
-      default:
-        return this.action(scope)
-    }
-  }
-
-  private gate(scope: Scope, next: string | undefined): JsonObject {
-    const inner = { ...scope, depth: scope.depth + 1 }
-    const branches: ReadonlyArray<JsonObject> =
-      next !== undefined && this.chance(30)
-        ? [{ name: "b0", when: this.condition(scope), skip: [next] }]
-        : Array.from({ length: 1 + this.random(2) }, (_, at) => ({
-            name: `b${at}`,
-            when: this.condition(scope),
-            steps: this.list(inner, 2)
-          }))
-    const isSkipping = branches.some((branch) => "skip" in branch)
-    const rest = !isSkipping && this.chance(50) ? { else: { steps: this.list(inner, 2) } } : {}
-    return { type: "gate", config: { branches, ...rest } }
-  }
-
-  private loop(scope: Scope): JsonObject {
-    const variable = this.pick("item", `row${scope.depth}`)
-    const steps = this.list({ ...scope, depth: scope.depth + 1, variables: [...scope.variables, variable] }, 3)
-    const result = { of: `{{steps.${String(steps[0]?.["name"])}.output}}`, at: "{{index}}" }
-    return {
-      type: "loop",
-      config: {
-        over: this.chance(80) ? "{{input.list}}" : `{{${this.path(scope)}}}`,
-        ...(variable === "item" ? {} : { as: variable }),
-        steps,
-        concurrency: 1 + this.random(3),
-        ...(this.chance(60) ? { continueOnError: true } : {}),
-        ...(this.chance(30) ? { result } : {})
-      }
-    }
-  }
-
+  /** The name and body of a step, of a type that may stand there. */
   private body(name: string, scope: Scope, next: string | undefined): JsonObject {
-    const kind = scope.depth < 3 ? this.random(12) : 0
-    if (kind < 8) return this.simple(scope)
-    if (kind < 10) {
-      this.groups.set(name, ["output", "output.branch"])
-      return this.gate(scope, next)
-    }
-    this.groups.set(name, ["output", "output.results", "output.results[0]", "output.failed"])
-    return this.loop(scope)
+    const types = [...naiveTypes.values()].filter(({ group }) => group === undefined || scope.depth < 3)
+    let at = this.random(types.reduce((sum, { weight }) => sum + weight, 0))
+    const type = types.find(({ weight }) => (at -= weight) < 0)
+    if (type === undefined) throw new Error("there are no types")
+    if (type.group !== undefined) this.groups.set(name, type.group.members)
+    return { name, ...type.random(this, scope, next) }
   }
 
   /** Steps of which each may read those before it. */
@@ -268,15 +175,13 @@ class Generator {
       const reads = { ...scope, steps: [...scope.steps, ...own] }
       const next = at + 1 < count ? `s${this.names}` : undefined
       const body = this.body(name, reads, next)
-      const isGroup = body["type"] === "gate" || body["type"] === "loop"
       own.push(name)
       const before = own.filter((one) => one !== name)
       steps.push({
-        name,
         ...body,
         ...(this.chance(15) ? { when: this.condition(reads) } : {}),
         ...(this.chance(20) ? { dependsOn: before.filter(() => this.chance(30)) } : {}),
-        ...(this.chance(isGroup ? 45 : 40) ? { onError: "continue" } : {})
+        ...(this.chance(this.groups.has(name) ? 45 : 40) ? { onError: "continue" } : {})
       })
     }
     return steps

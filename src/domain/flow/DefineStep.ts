@@ -11,24 +11,20 @@ const none: ReadonlyArray<never> = []
 type Meaning = Partial<Omit<StepShape, "script" | "label">> & Pick<StepShape, "script" | "label">
 
 /** A row whose settings have this schema. `meaning`: of a step with valid settings. */
-export const defineStep = <C, I>(row: {
-  readonly type: string
-  readonly description: string
-  readonly node: string
+export const defineStep = <C, I>({
+  meaning,
+  ...row
+}: Omit<StepType, "config" | "shapeOf"> & {
   readonly config: Schema.Schema<C, I>
   readonly meaning: (step: FlowStep, config: C) => Meaning
 }): StepType => {
   const decode = decodeStrict(row.config)
-  const { config, description, node, type } = row
   return {
-    type,
-    description,
-    node,
-    config,
+    ...row,
     shapeOf: (step) =>
       Either.match(decode(step.config ?? {}), {
         onLeft: (issues) => ({
-          issues: detailsOf(issues, `is not a setting of a step of type ${type}`).map((detail) => ({
+          issues: detailsOf(issues, `is not a setting of a step of type ${row.type}`).map((detail) => ({
             ...detail,
             path: detail.path === "" ? "config" : `config.${detail.path}`
           }))
@@ -40,7 +36,7 @@ export const defineStep = <C, I>(row: {
           isLong: false,
           mistakes: none,
           calls: 0,
-          ...row.meaning(step, decoded)
+          ...meaning(step, decoded)
         })
       })
   }

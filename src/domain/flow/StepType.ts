@@ -1,6 +1,6 @@
 /**
  * What a row of the table of step types says: the form of its settings, the expressions and steps inside of them, what it
- * needs, how it is drawn, and the call of the guest's flow library that runs it.
+ * needs, how it is drawn, traced and documented, and the call of the guest's flow library that runs it.
  */
 import type { Schema } from "effect"
 import type { Mistakes } from "../expression/Checks.js"
@@ -90,11 +90,25 @@ export interface StepShape {
   }
 }
 
+/** What the tables of docs/flows.md say of a type, as Markdown. */
+interface StepGuide {
+  readonly config: string
+  readonly output: string
+  /** For each kind of step of the type: what is tried again, absent if nothing is, and what ends after its `timeoutMs`. */
+  readonly limits: ReadonlyArray<{ readonly of: string; readonly retry?: string; readonly timeoutMs: string }>
+}
+
 /** A row of the table. */
 export interface StepType {
   readonly type: string
-  /** One sentence for the documentation. */
+  /** One sentence for the JSON Schema of flows. */
   readonly description: string
+  readonly guide: StepGuide
+  /**
+   * Host calls that the trace shows as steps of this type, by the beginning of their names. `isWaiting`: an open one waits for
+   * time or people. Absent: they are shown as actions.
+   */
+  readonly traced?: { readonly prefix: string; readonly isWaiting: boolean }
   /** The kind of its node in the diagram. */
   readonly node: string
   readonly config: Schema.Schema<any, any> // oxlint-disable-line typescript/no-explicit-any -- Each type has its own.

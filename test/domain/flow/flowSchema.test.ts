@@ -9,6 +9,7 @@ import { flowSchema } from "../../../src/domain/flow/FlowSchema.js"
 import { stepTypes } from "../../../src/domain/flow/StepTypes.js"
 import type { Json, JsonObject } from "../../../src/domain/Json.js"
 import { compileSchema, findSchemaMistakes } from "../../../src/runtime/computing/worker/Contracts.js"
+import { naiveTypes } from "../../support/naiveSteps.js"
 import { randomFlow } from "../../support/randomFlows.js"
 
 const schema = flowSchema()
@@ -21,65 +22,8 @@ const connectors: KnownConnectors = {
 }
 const isSaved = (spec: unknown) => Either.isRight(checkFlow(spec as Json, connectors))
 
-const when = { all: [{ path: "input.a", op: "eq", value: 1 }, { not: { path: "input.b", op: "exists" } }] }
-const steps: ReadonlyArray<JsonObject> = [
-  {
-    name: "find",
-    type: "action",
-    description: "Finds it",
-    connector: "crm",
-    action: "find",
-    actionVersion: 2,
-    connection: "main",
-    input: { id: "{{input.id}}" },
-    mapping: { "a.b": { from: "input.c", transforms: ["TRIM", { fn: "ROUND", args: [2] }], default: null } },
-    dependsOn: [],
-    when,
-    onError: "continue",
-    retry: { maxAttempts: 3 },
-    timeoutMs: 1_000
-  },
-  { name: "code", type: "action", config: { code: "export default async () => 1" } },
-  { name: "ask", type: "action", config: { kind: "ai", prompt: "{{input.question}}", model: "m" } },
-  {
-    name: "look",
-    type: "wait",
-    config: {
-      condition: { path: "poll.done", op: "eq", value: true },
-      poll: { connector: "crm", action: "find", input: {} },
-      pollSeconds: 5,
-      timeoutMs: 60_000
-    }
-  },
-  {
-    name: "ok",
-    type: "approval",
-    config: { approvers: ["admin"], message: "ok?", expiresInMs: 1_000, onExpire: "approve" }
-  },
-  {
-    name: "tell",
-    type: "notification",
-    config: { channel: "email", to: "a@example.com", subject: "s", body: "b", severity: "info" }
-  },
-  {
-    name: "route",
-    type: "gate",
-    config: { branches: [{ name: "one", when, steps: [{ name: "in", type: "action" }] }], else: { skip: ["each"] } }
-  },
-  {
-    name: "each",
-    type: "loop",
-    config: {
-      over: "{{input.list}}",
-      as: "row",
-      concurrency: 2,
-      maxIterations: 10,
-      continueOnError: true,
-      result: "{{row}}",
-      steps: [{ name: "inner", type: "action" }]
-    }
-  }
-]
+const when = { path: "input.a", op: "eq", value: 1 }
+const steps = [...naiveTypes.values()].flatMap(({ complete }) => complete)
 const spec: JsonObject = {
   trigger: { type: "cron", cron: "0 0 * * *", timezone: "UTC" },
   steps,
@@ -95,6 +39,13 @@ describe("the schema of a flow", () => {
   it("is a schema itself, and the one in docs", () => {
     assert.deepStrictEqual(findSchemaMistakes(schema), [])
     assert.deepStrictEqual(JSON.parse(readFileSync("docs/flow.schema.json", "utf8")), schema)
+  })
+
+  it("has an example of each type in the reference", () => {
+    assert.sameMembers(
+      [...naiveTypes.keys()],
+      stepTypes.map(({ type }) => type)
+    )
   })
 
   it("accepts a flow with every member, and each of 500 random ones", () => {
@@ -124,7 +75,10 @@ describe("the schema of a flow", () => {
     ["a step without a required setting", withStep({ type: "notification", config: { channel: "email" } })],
     [
       "a number out of its range",
-      withStep({ type: "loop", config: { over: "{{input.a}}", steps: [steps[1] ?? {}], concurrency: 21 } })
+      withStep({
+        type: "loop",
+        config: { over: "{{input.a}}", steps: [{ name: "b", type: "action" }], concurrency: 21 }
+      })
     ],
     ["a text in the place of a number", withStep({ type: "wait", config: { durationMs: "1" } })],
     ["no branches", withStep({ type: "gate", config: { branches: [] } })],
@@ -171,6 +125,7 @@ describe("the schema of a flow", () => {
     const seventh = defineStep({
       type: "count",
       description: "Counts.",
+      guide: { config: "`{to}`", output: "none", limits: [] },
       node: "action",
       config: Schema.Struct({ to: Schema.Int }),
       meaning: () => ({ label: "count", script: () => ({ method: "step", args: [] }) })

@@ -51,6 +51,7 @@ const draw = async ({ page }: Visitor, name: string) => {
 /** Every page with its record: light, dark, narrow. */
 const drawSeeded = async (client: Api, dataDir: string, browser: Awaited<ReturnType<typeof startBrowser>>) => {
   const seeded = await seed(client)
+  const pages = await consolePages(client, seeded)
   for (const [suffix, options] of [
     ["", {}],
     ["-dark", { scheme: "dark" }],
@@ -60,7 +61,7 @@ const drawSeeded = async (client: Api, dataDir: string, browser: Awaited<ReturnT
     const email = `owner${suffix}@example.com`
     await client.call("POST", "/api/v1/users/invite", { email, role: "owner" })
     const visitor = await visitorOf(browser, dataDir, { ...options, email })
-    for (const { name, path, shows } of consolePages(seeded)) {
+    for (const { name, path, shows } of pages) {
       await visitor.visit(path)
       await visitor.page.locator("main").getByText(shows).filter({ visible: true }).first().waitFor()
       await visitor.page
@@ -75,7 +76,7 @@ const drawSeeded = async (client: Api, dataDir: string, browser: Awaited<ReturnT
   await client.call("POST", "/api/v1/roles", { name: "nothing", parent: "viewer", permissions: { events: ["read"] } })
   await client.call("POST", "/api/v1/users/invite", { email: "closed@example.com", role: "nothing" })
   const closed = await visitorOf(browser, dataDir, { email: "closed@example.com" })
-  for (const { name, path } of consolePages(seeded)) {
+  for (const { name, path } of pages) {
     await closed.visit(path)
     await draw(closed, `${name}-closed`)
   }
@@ -84,7 +85,7 @@ const drawSeeded = async (client: Api, dataDir: string, browser: Awaited<ReturnT
   await failing.context.route("**/api/v1/**", (route) =>
     route.request().url().endsWith("/me") ? route.continue() : route.abort()
   )
-  for (const { name, path } of consolePages(seeded)) {
+  for (const { name, path } of pages) {
     await failing.visit(path)
     await draw(failing, `${name}-loading`)
     await failing.page

@@ -1,12 +1,12 @@
 /**
  * Fills a service with what a small company would have after some days: customers, connections, workflows of both forms, runs
- * that ended in each way, events, a dead letter, an approval that waits, keys, people. For screenshots and tests of the console.
+ * that ended in each way, events, a dead letter, an approval that waits, a key. `ConsolePages.ts` adds what one page alone shows.
  */
-import type { Api } from "../api.js"
+import type { Answer, Api } from "../api.js"
 import { eventually } from "../eventually.js"
 import { startProvider, type Provider } from "../provider.js"
 
-/** Ids of some records that pages of their own show. */
+/** Ids of some records. */
 export interface Seeded {
   readonly workflow: string
   readonly flow: string
@@ -20,7 +20,6 @@ export interface Seeded {
   readonly deadLetter: string
   readonly customer: string
   readonly key: string
-  readonly endpoint: string
   readonly close: () => Promise<void>
 }
 
@@ -140,14 +139,19 @@ export const startShop = (): Promise<Provider> => {
   })
 }
 
+/** Creates a record; gives what the answer shows of it. */
+export const createBy =
+  ({ call }: Api) =>
+  async (target: string, body: object, method = "POST"): Promise<Answer["body"]> => {
+    const { status, body: answer } = await call(method, target, body)
+    if (status > 202) throw new Error(`${target}: ${status} ${JSON.stringify(answer)}`)
+    return answer?.data
+  }
+
 /** `calls`: how many calls the run of many calls makes. */
 export const seed = async (client: Api, { calls = 300 }: { readonly calls?: number } = {}): Promise<Seeded> => {
   const shop = await startShop()
-  const created = async (target: string, body: object, expected = [200, 201, 202]) => {
-    const answer = await client.call("POST", target, body)
-    if (!expected.includes(answer.status)) throw new Error(`${target}: ${answer.status} ${JSON.stringify(answer.body)}`)
-    return answer.body?.data
-  }
+  const created = createBy(client)
   await created("/api/v1/connectors", shopConnector(shop.url))
   await created("/api/v1/connectors/shop/publish", {})
   const customers = []
@@ -232,28 +236,14 @@ export const seed = async (client: Api, { calls = 300 }: { readonly calls?: numb
   await client.call("POST", new URL(failingTrigger.webhook.url).pathname, { sku: "B-17" })
   const issued = await created("/api/v1/api-keys", { name: "shop backend", preset: "full_access" })
   const draft = (await client.call("GET", `/api/v1/workflows/${workflow}`)).body.data
-  const saved = [
-    // By another author, so that the earlier draft is kept.
-    await client.call(
-      "PUT",
-      `/api/v1/workflows/${workflow}`,
-      { code: `${syncCode}\n`, version: draft.version },
-      { authorization: `Bearer ${issued.key}`, "x-svc-test-mode": "true" }
-    ),
-    await client.call("PUT", "/api/v1/config", { level: "saas", scopeId: null, key: "env.REGION", value: "eu" })
-  ]
-  for (const { body, status } of saved) if (status > 201) throw new Error(JSON.stringify(body))
-  await created("/api/v1/releases", {})
-  await created("/api/v1/secrets", { name: "ERP_TOKEN", value: "a secret of the seed" })
-  await created("/api/v1/users/invite", { email: "ada@example.com", role: "developer", name: "Ada Lovelace" })
-  const endpoint = (
-    await created("/api/v1/webhook-endpoints", { url: "https://hooks.example.com/svc", events: ["execution.failed"] })
-  ).id
-  await client.call("POST", `/api/v1/webhook-endpoints/${endpoint}/test`, {})
-  await eventually(
-    async () => (await client.call("GET", `/api/v1/webhook-endpoints/${endpoint}/attempts`)).body?.data ?? [],
-    (found) => found.length > 0
+  // By another author, so that the earlier draft is kept.
+  const saved = await client.call(
+    "PUT",
+    `/api/v1/workflows/${workflow}`,
+    { code: `${syncCode}\n`, version: draft.version },
+    { authorization: `Bearer ${issued.key}`, "x-svc-test-mode": "true" }
   )
+  if (saved.status > 201) throw new Error(JSON.stringify(saved.body))
   for (const id of [...runs, failed, manyCalls]) await client.ended(id, 60_000)
   const letters = await eventually(
     async () => (await client.call("GET", "/api/v1/dlq")).body?.data ?? [],
@@ -272,7 +262,6 @@ export const seed = async (client: Api, { calls = 300 }: { readonly calls?: numb
     deadLetter: letters[0]?.id ?? "",
     customer,
     key: issued.id,
-    endpoint,
     close: shop.close
   }
 }

@@ -3,6 +3,7 @@
  * store. Contract: step trace.
  */
 import type { BlobId } from "../../../domain/Ids.js"
+import { stepTypes } from "../../../domain/flow/StepTypes.js"
 import { isList, isObject, type Json, JsonText } from "../../../domain/Json.js"
 import { type RoundedIntegers, roundedWarnings } from "../../../domain/LargeIntegers.js"
 import { traceValueBytes } from "../../../domain/Limits.js"
@@ -194,15 +195,10 @@ const callMember = ({ inStep, name }: TracedCall): { readonly call?: string } =>
 
 const actionOf = ({ notes, step }: TracedCall) => notes.called ?? connectorOf(step)
 
-/** The types of calls in the trace that are not actions, by the beginnings of their names. */
-const callTypes = [
-  ["timer.", "wait"],
-  ["approval.", "approval"],
-  ["notify.", "notification"]
-] as const
-const typeOf = (name: string): string => callTypes.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "action"
-/** Types whose open calls wait for time or people. */
-const waitingTypes = new Set(["wait", "approval"])
+/** The types of calls in the trace that are not actions. */
+const callTypes = stepTypes.flatMap(({ traced, type }) => (traced === undefined ? [] : [{ ...traced, type }]))
+const callType = (name: string) => callTypes.find(({ prefix }) => name.startsWith(prefix))
+const typeOf = (name: string): string => callType(name)?.type ?? "action"
 
 /** Characters of an idempotency key that a step shows: a workflow can give one of any length. */
 const shownKey = 256
@@ -222,7 +218,7 @@ const outputOf = (
     : stepValue(membersOf(value, shown.result), undefined, scrub, offload, recorded)
 
 const statusOf = ({ name, result }: TracedCall): StepRow["status"] => {
-  if (result === null) return waitingTypes.has(typeOf(name)) ? "waiting" : "running"
+  if (result === null) return callType(name)?.isWaiting === true ? "waiting" : "running"
   return result.ok ? "completed" : "failed"
 }
 

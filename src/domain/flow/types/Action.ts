@@ -85,6 +85,22 @@ const callOptions = ({ actionVersion, connection, retry, timeoutMs }: FlowStep) 
 export const action = defineStep({
   type: "action",
   description: "Calls a connector's action, transforms data, runs code, or asks a language model.",
+  guide: {
+    config: "none with `connector` and `action`; `{code}`; `{transform}`; `{prompt, model}`",
+    output: "the answer; what the code returns; the object; `{text, usage}`",
+    limits: [
+      {
+        of: "connector's action",
+        retry: "the call, by the service, instead of the connector's own setting",
+        timeoutMs: "each attempt"
+      },
+      {
+        of: "code, transform, AI",
+        retry: "the step, after transient errors",
+        timeoutMs: "each attempt; its calls in flight are given up"
+      }
+    ]
+  },
   node: "action",
   config: Config,
   meaning: (step, config) => {

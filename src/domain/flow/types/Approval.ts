@@ -17,6 +17,12 @@ const Config = Schema.Struct({
 export const approval = defineStep({
   type: "approval",
   description: "Waits until one of the approvers decides, or its time is over.",
+  guide: {
+    config: "`{approvers, message, expiresInMs, onExpire}`",
+    output: "`{decision, comment, actor}`",
+    limits: [{ of: "approval", timeoutMs: "the whole; an open approval is withdrawn" }]
+  },
+  traced: { prefix: "approval.", isWaiting: true },
   node: "approval",
   config: Config,
   meaning: (_, config) => ({

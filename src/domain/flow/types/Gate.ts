@@ -28,6 +28,11 @@ const otherwise = "else"
 export const gate = defineStep({
   type: "gate",
   description: "Runs the steps of the first branch whose condition holds, else those of `else`.",
+  guide: {
+    config: "`{branches: [{name, when, steps or skip}], else}`: the first true branch",
+    output: "`{branch}`",
+    limits: [{ of: "gate", timeoutMs: "the whole; what has begun inside is halted" }]
+  },
   node: "gate",
   config: Config,
   meaning: (step, config) => {

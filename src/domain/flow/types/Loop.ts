@@ -24,6 +24,11 @@ const taken = new Set(["input", "trigger", "steps", "index", "error", "state", "
 export const loop = defineStep({
   type: "loop",
   description: "Runs its steps once for each item of a list.",
+  guide: {
+    config: "`{over, as, steps, result, concurrency, maxIterations, continueOnError}`",
+    output: "`{results, failed}`",
+    limits: [{ of: "loop", timeoutMs: "the whole; what has begun inside is halted" }]
+  },
   node: "loop",
   config: Config,
   meaning: (step, config) => {

@@ -19,6 +19,18 @@ const Config = Schema.Struct({
 export const notification = defineStep({
   type: "notification",
   description: "Sends a notification in the application, by e-mail, to a team's chat or to a webhook.",
+  guide: {
+    config: "`{channel, to, subject, body, severity}`",
+    output: "what was sent",
+    limits: [
+      {
+        of: "notification",
+        retry: "the step, after transient errors",
+        timeoutMs: "each attempt; its call in flight is given up"
+      }
+    ]
+  },
+  traced: { prefix: "notify.", isWaiting: false },
   node: "notification",
   config: Config,
   meaning: (_, config) => ({

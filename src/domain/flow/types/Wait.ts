@@ -101,6 +101,15 @@ const pollOf = (called: StepAction, input: JsonObject | undefined) => ({
 export const wait = defineStep({
   type: "wait",
   description: "Waits for a duration, until a time, or until a condition over stored state or a polled action holds.",
+  guide: {
+    config: "`{durationMs}`, `{until}`, or `{condition, pollSeconds, timeoutMs}`",
+    output: "`{until}`, or `{looks, poll}`",
+    limits: [
+      { of: "wait with `poll`", retry: "each call of the action", timeoutMs: "the whole wait" },
+      { of: "other wait", timeoutMs: "the whole wait" }
+    ]
+  },
+  traced: { prefix: "timer.", isWaiting: true },
   node: "wait",
   config: Config,
   meaning: (step, config) => {

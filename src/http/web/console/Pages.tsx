@@ -10,8 +10,8 @@ export interface Section {
   /** The permission without which its pages show only what they take; absent: they are for all. */
   readonly needs?: string
   readonly page: ComponentType
-  /** The page of one record, and the name of its id in the address. */
-  readonly record?: readonly [id: string, page: ComponentType]
+  /** The prefix of its records' ids, by which the address names them, and the page of one. */
+  readonly record?: readonly [prefix: string, page: ComponentType]
 }
 
 /** A page whose code is loaded when it is first shown. */
@@ -26,7 +26,7 @@ export const sections: ReadonlyArray<Section> = [
     path: "/runs",
     needs: "executions:read",
     page: page(() => import("./pages/runs/Runs.js"), "Runs"),
-    record: ["eid", page(() => import("./pages/runs/Run.js"), "Run")]
+    record: ["exec", page(() => import("./pages/runs/Run.js"), "Run")]
   },
   {
     group: "Work",
@@ -34,7 +34,7 @@ export const sections: ReadonlyArray<Section> = [
     path: "/workflows",
     needs: "workflows:read",
     page: page(() => import("./pages/workflows/Workflows.js"), "Workflows"),
-    record: ["wid", page(() => import("./pages/workflows/Workflow.js"), "Workflow")]
+    record: ["wf", page(() => import("./pages/workflows/Workflow.js"), "Workflow")]
   },
   {
     group: "Work",
@@ -79,7 +79,7 @@ export const sections: ReadonlyArray<Section> = [
     path: "/customers",
     needs: "users:read",
     page: page(() => import("./pages/customers/Customers.js"), "Customers"),
-    record: ["cid", page(() => import("./pages/customers/Customer.js"), "Customer")]
+    record: ["cus", page(() => import("./pages/customers/Customer.js"), "Customer")]
   },
   {
     group: "Connect",
@@ -146,7 +146,7 @@ export const sections: ReadonlyArray<Section> = [
     path: "/keys",
     needs: "settings:read",
     page: page(() => import("./pages/keys/Keys.js"), "Keys"),
-    record: ["kid", page(() => import("./pages/keys/Key.js"), "Key")]
+    record: ["key", page(() => import("./pages/keys/Key.js"), "Key")]
   },
   {
     group: "Account",

@@ -4,22 +4,6 @@ import { useEffect, useState } from "react"
 import { useLocation } from "wouter"
 import { sections } from "../Pages.js"
 
-/** Where records are shown, by the prefix of their ids. */
-const records: Readonly<Record<string, string>> = {
-  exec: "/runs/",
-  wf: "/workflows/",
-  evt: "/events/",
-  dlq: "/dead-letters/",
-  conn: "/connections/",
-  ctr: "/connectors/",
-  trg: "/triggers/",
-  cus: "/customers/",
-  key: "/keys/",
-  usr: "/people/",
-  whe: "/endpoints/",
-  rel: "/releases/"
-}
-
 interface Goal {
   readonly name: string
   readonly to: string
@@ -28,8 +12,8 @@ interface Goal {
 const goalsOf = (text: string): ReadonlyArray<Goal> => {
   const wanted = text.trim()
   const prefix = /^([a-z]{2,4})_[A-Za-z0-9]+$/.exec(wanted)?.[1]
-  const place = prefix === undefined ? undefined : records[prefix]
-  if (place !== undefined) return [{ name: `Open ${wanted}`, to: `${place}${wanted}` }]
+  const place = prefix === undefined ? undefined : sections.find(({ record }) => record?.[0] === prefix)
+  if (place !== undefined) return [{ name: `Open ${wanted}`, to: `${place.path}/${wanted}` }]
   return sections
     .filter(({ name }) => name.toLowerCase().includes(wanted.toLowerCase()))
     .map(({ name, path }) => ({ name, to: path }))

@@ -24,7 +24,7 @@ type CustomerRecord = ApiSchemas["Customer"]
 const changes = ["/api/v1/customers", "/api/v1/customers/{cid}"] as const
 
 export const Customer = () => {
-  const { cid = "" } = useParams()
+  const { cus: cid = "" } = useParams()
   const found = useRead("/api/v1/customers/{cid}", { params: { path: { cid } } })
   const data = found.data?.data
   return (

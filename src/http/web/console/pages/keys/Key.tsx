@@ -22,7 +22,7 @@ type KeyRecord = ApiSchemas["ApiKey"]
 const changes = ["/api/v1/api-keys", "/api/v1/api-keys/{kid}"] as const
 
 export const Key = () => {
-  const { kid = "" } = useParams()
+  const { key: kid = "" } = useParams()
   const found = useRead("/api/v1/api-keys/{kid}", { params: { path: { kid } } })
   const data = found.data?.data
   return (

@@ -25,7 +25,7 @@ type Execution = ApiSchemas["Execution"]
 const isOpen = ({ status }: Execution): boolean => status === "pending" || status === "running"
 
 export const Run = () => {
-  const { eid = "" } = useParams()
+  const { exec: eid = "" } = useParams()
   const run = useRead("/api/v1/executions/{eid}", { params: { path: { eid } } })
   const found = run.data?.data
   return (

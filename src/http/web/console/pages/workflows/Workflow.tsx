@@ -29,7 +29,7 @@ type Record = ApiSchemas["Workflow"]
 const above = [{ name: "Workflows", to: "/workflows" }]
 
 export const Workflow = () => {
-  const { wid = "" } = useParams()
+  const { wf: wid = "" } = useParams()
   const read = useRead("/api/v1/workflows/{wid}", workflowRead(wid))
   if (read.data === undefined)
     return (
