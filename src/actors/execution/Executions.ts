@@ -119,7 +119,8 @@ export const layer = (options: { readonly slots: number }) =>
 
       /** `before`: how often this node has begun it. */
       const startThere = (order: DirectStart, before = 0): Effect.Effect<Started, Unavailable | TooManyRuns> =>
-        ownership.ownerOf(order.run.shard) === null && !ownership.isRunner
+        // A node without a seat knows no owners for a moment: it looks for them again.
+        ownership.ownerOf(order.run.shard) === null && !ownership.isRunner && ownership.seat() !== ""
           ? Effect.fail(noRunner())
           : Effect.map(remote.start(order, before), (outcome): Started => {
               const { run } = order

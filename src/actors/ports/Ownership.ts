@@ -29,7 +29,7 @@ export class Ownership extends Context.Tag("svc/Ownership")<
     readonly join: Effect.Effect<void>
     /** Has other nodes take the shards of this one, which ends. Returns in a second or two, before they have them. */
     readonly leave: Effect.Effect<void>
-    /** The place in the cluster by which this node holds shards now; `null` for a node that is alone. */
+    /** The place in the cluster by which this node takes part now; empty: none at the moment. `null`: it is alone. */
     readonly seat: () => string | null
     /** The name of this process, which no other has. */
     readonly process: string

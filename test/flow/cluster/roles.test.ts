@@ -1,5 +1,7 @@
 /** One `api` node and two `runner` nodes: requests go in at the one, and the others do the work. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { Redacted } from "effect"
+import { Client } from "pg"
 import { announce } from "../../support/LogExpectations.js"
 import { announceEndedSessions, type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
@@ -70,6 +72,40 @@ describe("an api node", () => {
     const again = await front.client.call("POST", `/api/v1/workflows/${workflow}/execute`, { input: { n: 5 } }, key)
     assert.deepStrictEqual([once.body, again.body], [5, 5])
     assert.strictEqual(again.headers.get("idempotent-replayed"), "true")
+  })
+
+  it("answers an Instant start that comes while it takes another seat", async () => {
+    announce(/"(?:cluster\.|background_task\.failed|events\.|audit\.)/)
+    const workflow = await echo("seatless")
+    assert.strictEqual((await run(workflow, 1)).status, 200)
+    const others = new Client({ connectionString: Redacted.value(cluster.database.admin) })
+    await others.connect()
+    try {
+      // No node can take a seat while this is locked.
+      await others.query("BEGIN")
+      await others.query("SELECT FROM service_release FOR UPDATE")
+      await others.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN nodes ON application_name = 'svc node ' || process
+         WHERE role = 'api' AND datname = current_database()`
+      )
+      await eventually(
+        () => others.query("SELECT FROM nodes WHERE role = 'api'"),
+        ({ rowCount }) => rowCount === 0
+      )
+      await eventually(
+        () => front.client.call("GET", "/api/v1/workflows"),
+        ({ status }) => status === 200
+      )
+      const asked = Promise.all([2, 3, 4].map((n) => run(workflow, n)))
+      const first = await Promise.race([asked, new Promise((done) => setTimeout(done, 500, "waits"))])
+      assert.strictEqual(first, "waits")
+      await others.query("ROLLBACK")
+      for (const [at, { body, status }] of (await asked).entries())
+        assert.deepStrictEqual([status, body], [200, at + 2])
+    } finally {
+      await others.end()
+    }
+    await cluster.whole(2)
   })
 
   it("answers a webhook with the result of its run", async () => {
