@@ -6,6 +6,7 @@ import { dirname } from "node:path"
 import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
 import { flowLibraryModule } from "./flowLibrary.mjs"
+import { recordTypesFile, recordTypesModule } from "./recordTypes.mjs"
 import { typeShapes } from "./typeShapes.mjs"
 
 const importSource = (file) => tsImport(`../${file}`, import.meta.url)
@@ -105,6 +106,7 @@ const generated = {
   "docs/flow.schema.json": documentText("flow"),
   "migrations/index.ts": migrationIndex(),
   "src/domain/expression/FlowLibrary.ts": flowLibraryModule(),
+  [recordTypesFile]: recordTypesModule(),
   [actionLockFile]: actionLockText(lock),
   [messageLockFile]: messageLockText(messages.lock),
   [recordsFile]: recordMessages()
