@@ -19,6 +19,7 @@ export const eraseCustomersSql = [
 /** The customers of a person: `[]` means all customers. */
 const customersOf = (user: string) => `jsonb_array_elements_text(${user}.customer_ids) AS c (id)`
 
+/** Takes the customers from people. */
 export const leaveUsersSql = [
   // A user of these customers only is deleted too: an empty list would mean all customers.
   `DELETE FROM users u WHERE u.customer_ids <> '[]'
@@ -28,7 +29,7 @@ export const leaveUsersSql = [
      WHERE EXISTS (SELECT FROM ${customersOf("u")} WHERE c.id IN (${erasableCustomers}))`
 ]
 
-/** A key without a customer left is revoked. */
+/** Takes the customers from keys. A key without a customer left is revoked. */
 export const leaveKeysSql = [
   `UPDATE api_keys k SET version = k.version + 1, updated_at = now(), customer_ids = kept.ids,
      revoked_at = CASE WHEN kept.ids = '{}' THEN COALESCE(k.revoked_at, now()) ELSE k.revoked_at END

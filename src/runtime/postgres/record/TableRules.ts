@@ -22,6 +22,7 @@ export const batchSize = 1_000
 /** Statements for one kind of rows in one pass; the next pass deletes the rest. */
 export const maxBatches = 200
 
+/** An interval of SQL. */
 export const days = (n: number): string => `interval '${n} days'`
 
 /** A journal's partition is dropped after ten days: then no journal refers to a secret's old value any more. */
@@ -31,10 +32,11 @@ export const journalLifetime = days(10)
 export const isOfAge = (prefix: string, age: string): string =>
   `t.id < '${prefix}_' || substr(svc_ulid_bound(now() - ${age}), 6)`
 
-/** Maintenance runs every hour: one pass ends unfinished runs, a later one erases them, and one may be late. */
+/** How long after a deletion. Maintenance runs every hour: one pass ends unfinished runs, a later one erases them, and one may be late. */
 export const endRunsAfter = "interval '20 hours'"
 export const eraseAfter = "interval '22 hours'"
 
+/** The customers who were deleted so long ago. */
 export const deletedBefore = (age: string): string => `SELECT id FROM customers WHERE deleted_at < now() - ${age}`
 /** The customers whose rows are erased. */
 export const erasableCustomers = deletedBefore(eraseAfter)
