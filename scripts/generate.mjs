@@ -7,6 +7,7 @@ import { tsImport } from "tsx/esm/api"
 import { errorTable } from "./errors.mjs"
 import { flowLibraryModule } from "./flowLibrary.mjs"
 import { flowGuide } from "./stepTables.mjs"
+import { recordTypesFile, recordTypesModule } from "./recordTypes.mjs"
 import { typeShapes } from "./typeShapes.mjs"
 
 const importSource = (file) => tsImport(`../${file}`, import.meta.url)
@@ -108,6 +109,7 @@ const generated = {
   "docs/flow.schema.json": documentText("flow"),
   "migrations/index.ts": migrationIndex(),
   "src/domain/expression/FlowLibrary.ts": flowLibraryModule(),
+  [recordTypesFile]: recordTypesModule(),
   [actionLockFile]: actionLockText(lock),
   [messageLockFile]: messageLockText(messages.lock),
   [recordsFile]: recordMessages()

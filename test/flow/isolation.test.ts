@@ -2,7 +2,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { createServer } from "node:net"
 import * as path from "node:path"
-import { Client } from "pg"
+import { readEveryRow } from "../support/everyRow.js"
 import { promised } from "../support/promises.js"
 import { worldOf } from "../support/World.js"
 import { scaled } from "../support/slowness.js"
@@ -198,7 +198,7 @@ describe("A secret", () => {
       JSON.stringify((await call("GET", "/api/v1/secrets")).body),
       JSON.stringify((await call("GET", "/api/v1/audit?page_size=200")).body)
     )
-    seen.push(await everyRow(world.dataDir))
+    seen.push(...(await readEveryRow(world.dataDir)).values())
     const files = readdirSync(world.dataDir)
       .map((file) => path.join(world.dataDir, file))
       .filter((file) => statSync(file).isFile())
@@ -211,25 +211,3 @@ describe("A secret", () => {
     promised("a secret is in the clear", () => assert.deepStrictEqual(found, []))
   })
 })
-
-/** Every row of every table, as text. */
-const everyRow = async (dataDir: string): Promise<string> => {
-  const access = JSON.parse(readFileSync(path.join(dataDir, "postgres", "cluster", "access.json"), "utf8")) as {
-    superuser: string
-  }
-  const port = Number(
-    readFileSync(path.join(dataDir, "postgres", "cluster", "data", "postmaster.pid"), "utf8").split("\n")[3]
-  )
-  const client = new Client({ host: "127.0.0.1", port, user: "postgres", password: access.superuser, database: "svc" })
-  await client.connect()
-  const { rows: tables } = await client.query<{ name: string }>(
-    "SELECT quote_ident(relname) AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
-  )
-  const texts: Array<string> = []
-  for (const { name } of tables) {
-    const { rows } = await client.query<{ text: string }>(`SELECT t::text AS text FROM ${name} t`)
-    texts.push(...rows.map((row) => row.text))
-  }
-  await client.end()
-  return texts.join("\n")
-}

@@ -4,35 +4,11 @@
  * security shows only the organisation's own rows.
  */
 import { type Effect, type Option, Context, Data } from "effect"
-import type { ApiKey } from "../../domain/access/ApiKey.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
-import type { StoredValue } from "../../domain/organisation/Configuration.js"
-import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../domain/connector/ConnectorRecord.js"
-import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
-import type { Customer } from "../../domain/organisation/Customer.js"
-import type { Project, Team } from "../../domain/organisation/Group.js"
-import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, ExecutionId, OrganisationId, SpaceId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
-import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/FieldMapRecord.js"
-import type { MapPublication } from "../../domain/mapping/MapPublication.js"
-import type { Installation } from "../../domain/organisation/Installation.js"
-import type { Notification, PersonNotification } from "../../domain/organisation/Notification.js"
-import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
-import type { Role, User } from "../../domain/access/Person.js"
-import type { Approval } from "../../domain/run/Approval.js"
-import type { Secret, SecretVersion } from "../../domain/access/Secret.js"
-import type { SubscriptionStatus } from "../../domain/trigger/Subscription.js"
-import type { Trigger, TriggerState } from "../../domain/trigger/Trigger.js"
-import type {
-  DeliveryAttempt,
-  QueuedDeliveries,
-  StoredDelivery,
-  WebhookEndpoint
-} from "../../domain/delivery/WebhookEndpoint.js"
-import type { EnvironmentRelease, Release } from "../../domain/workflow/Release.js"
-import type { DraftContent, WorkflowDraft } from "../../domain/workflow/Draft.js"
-import type { Deployment, Workflow, WorkflowVersion } from "../../domain/workflow/Workflow.js"
+import type { QueuedDeliveries, StoredDelivery } from "../../domain/delivery/WebhookEndpoint.js"
+import type { RecordTypes } from "./RecordTypes.js"
 import type { Deploying } from "./Deploying.js"
 import type { DomainEvent } from "./connection/ConnectionStore.js"
 
@@ -122,52 +98,6 @@ export type AccountStock =
   | "messages"
   | "flows_per_tenant"
   | "connectors_per_tenant"
-
-/** The nouns with a repository. */
-export interface RecordTypes {
-  readonly organisations: Organisation
-  readonly workspaces: Workspace
-  readonly customers: Customer
-  readonly fieldMaps: FieldMapOverride
-  readonly fieldMapVersions: FieldMapVersion
-  readonly mapPublications: MapPublication
-  readonly environments: Environment
-  readonly apiKeys: ApiKey
-  readonly roles: Role
-  readonly users: User
-  readonly teams: Team
-  readonly projects: Project
-  readonly secrets: Secret
-  readonly secretVersions: SecretVersion
-  readonly workflows: Workflow
-  readonly workflowVersions: WorkflowVersion
-  /** Earlier states of drafts, without their content. */
-  readonly drafts: WorkflowDraft
-  readonly draftContents: DraftContent
-  readonly deployments: Deployment
-  readonly releases: Release
-  readonly environmentReleases: EnvironmentRelease
-  readonly configuration: StoredValue
-  readonly connectors: ConnectorRecord
-  readonly connectorVersions: ConnectorVersion
-  readonly authProviders: AuthProvider
-  readonly installations: Installation
-  readonly triggers: Trigger
-  readonly triggerStates: TriggerState
-  readonly subscriptions: SubscriptionStatus
-  readonly webhookEndpoints: WebhookEndpoint
-  readonly deliveries: StoredDelivery
-  /** Read-only here: the task that sends deliveries writes them. */
-  readonly deliveryAttempts: DeliveryAttempt
-  /** Read-only here: connections' actors write them. */
-  readonly connections: Connection
-  readonly credentials: CredentialRecord
-  readonly notifications: Notification
-  /** Read-only: the notifications of the organisation for each of its people. */
-  readonly personNotifications: PersonNotification
-  /** Added by the runs that ask for them. */
-  readonly approvals: Approval
-}
 
 /** The repository of each noun. */
 export type Repositories = { readonly [Name in keyof RecordTypes]: Repository<RecordTypes[Name]> }

@@ -6,6 +6,7 @@ import { plans } from "../../../domain/organisation/Plan.js"
 import { WriterSql } from "../database/Pools.js"
 import { makeReadCache } from "../ReadCache.js"
 import { firstRow } from "../database/DatabaseUnavailable.js"
+import { allTables } from "../record/AllTables.js"
 import { rowDecoder } from "../record/Table.js"
 
 const bytesPerMegabyte = 1024 * 1024
@@ -38,18 +39,12 @@ export const layer = Layer.effect(
 /** Plans that limit storage. */
 export const limitedPlans = Object.entries(plans).flatMap(([name, { storageMb }]) => (storageMb === null ? [] : [name]))
 
-/** Tables with the rows of organisations that count, by the size in which they are stored. */
-const countedTables = [
-  "executions",
-  "steps",
-  "logs",
-  "blobs",
-  "sync_report_parts",
-  "events",
-  "event_records",
-  "dead_letters",
-  "key_values"
-]
+/** The tables that count, each by the size in which its rows are stored. */
+const sizes = allTables
+  .flatMap(([table, { isStorage }]) =>
+    isStorage === true ? [`(SELECT COALESCE(sum(pg_column_size(t.*)), 0) FROM ${table} t WHERE t.org = $1)`] : []
+  )
+  .join(" + ")
 
 /**
  * Part of the hourly maintenance. Counts what this database stores, one organisation at a time, so that each statement is
@@ -58,9 +53,6 @@ const countedTables = [
 export const countStorage = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
   const sql = yield* WriterSql
   const organisations = yield* sql`SELECT id FROM organisations WHERE plan = ANY(${limitedPlans})`
-  const sizes = countedTables
-    .map((table) => `(SELECT COALESCE(sum(pg_column_size(t.*)), 0) FROM ${table} t WHERE t.org = $1)`)
-    .join(" + ")
   for (const { id } of organisations.map(decodeId)) {
     yield* sql.unsafe(
       `INSERT INTO storage_usage (org, bytes) VALUES ($1, ${sizes})

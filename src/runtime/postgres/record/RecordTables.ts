@@ -1,4 +1,4 @@
-/** The tables of the records that management reads and writes. */
+/** The tables of the records that management reads and writes: a record is its class, and its row here. */
 import { Approval } from "../../../domain/run/Approval.js"
 import { ApiKey } from "../../../domain/access/ApiKey.js"
 import { StoredValue } from "../../../domain/organisation/Configuration.js"
@@ -16,98 +16,151 @@ import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
 import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import { Trigger, TriggerState } from "../../../domain/trigger/Trigger.js"
 import { EnvironmentRelease, Release } from "../../../domain/workflow/Release.js"
-import { DraftContent, WorkflowDraft } from "../../../domain/workflow/Draft.js"
+import { DraftContent, draftHistory, WorkflowDraft } from "../../../domain/workflow/Draft.js"
 import { Deployment, Workflow, WorkflowVersion } from "../../../domain/workflow/Workflow.js"
 import { DeliveryAttempt, StoredDelivery, WebhookEndpoint } from "../../../domain/delivery/WebhookEndpoint.js"
 import { Notification, PersonNotification } from "../../../domain/organisation/Notification.js"
-import type { RecordTypes } from "../../../actors/ports/Records.js"
+import type { RecordTypes } from "../../../actors/ports/RecordTypes.js"
+import { Duration } from "effect"
+import { eraseCustomersSql, leaveKeysSql, leaveUsersSql } from "../organisation/CustomerMentions.js"
 import { MapPublication } from "../../../domain/mapping/MapPublication.js"
 import { type Table, tableOf } from "./Table.js"
+import {
+  days,
+  erasableCustomers,
+  erasableWorkflows,
+  isOfAge,
+  journalLifetime,
+  ofErasableCustomer,
+  ofErasableWorkflow
+} from "./TableRules.js"
 
+/**
+ * Each record stands after those that it refers to, since they are erased in the opposite order. The comment of a row is that
+ * of its repository.
+ */
 export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[Name]> } = {
-  organisations: tableOf("organisations", Organisation.stored, { json: ["settings"] }),
+  organisations: tableOf("organisations", Organisation.stored),
   workspaces: tableOf("workspaces", Workspace.stored, { isVersioned: false }),
-  customers: tableOf("customers", Customer.stored, { json: ["metadata", "limits"] }),
-  fieldMaps: tableOf("field_maps", FieldMapOverride.stored, { json: ["fields", "dropped", "fieldsOut"] }),
+  customers: tableOf("customers", Customer.stored, { erasedBy: eraseCustomersSql }),
+  roles: tableOf("roles", Role.stored),
+  users: tableOf("users", User.stored, { jsonLists: ["customerIds"], erasedBy: leaveUsersSql }),
+  teams: tableOf("teams", Team.stored),
+  projects: tableOf("projects", Project.stored),
+  apiKeys: tableOf("api_keys", ApiKey.stored, { erasedBy: leaveKeysSql }),
+  environments: tableOf("environments", Environment.stored),
+  secrets: tableOf("secrets", Secret.stored, {
+    expires: [
+      `t.deleted_at < now() - ${journalLifetime} AND NOT EXISTS (SELECT 1 FROM secret_versions v WHERE v.secret_id = t.id)`
+    ]
+  }),
+  secretVersions: tableOf("secret_versions", SecretVersion, {
+    key: ["secretId", "number"],
+    createdMember: "number",
+    expires: [
+      `t.retired_at < now() - ${journalLifetime}
+       OR EXISTS (SELECT 1 FROM secrets s WHERE s.id = t.secret_id AND s.deleted_at < now() - ${journalLifetime})`
+    ],
+    erases: [`t.secret_id IN (SELECT s.id FROM secrets s WHERE s.customer_id IN (${erasableCustomers}))`]
+  }),
+  workflows: tableOf("workflows", Workflow.stored),
+  workflowVersions: tableOf("workflow_versions", WorkflowVersion.stored, {
+    key: ["workflowId", "number"],
+    createdMember: "publishedAt",
+    erases: [ofErasableWorkflow]
+  }),
+  /** Earlier states of drafts, without their content. */
+  drafts: tableOf("workflow_drafts", WorkflowDraft.stored, {
+    key: ["workflowId", "number"],
+    createdMember: "number",
+    expires: [`t.replaced_at < now() - ${days(Duration.toDays(draftHistory.lifetime))}`],
+    erases: [ofErasableWorkflow]
+  }),
+  draftContents: tableOf("workflow_drafts", DraftContent, {
+    isView: true,
+    key: ["workflowId", "number"],
+    createdMember: "number"
+  }),
+  releases: tableOf("releases", Release.stored, {
+    // The newest stays: the next one has its number, and one more.
+    expires: [
+      `t.status <> 'deployed' AND t.created_at < now() - ${days(400)} AND EXISTS (SELECT FROM releases n
+         WHERE n.space = t.space AND n.customer_id IS NOT DISTINCT FROM t.customer_id AND n.number > t.number)`
+    ]
+  }),
+  environmentReleases: tableOf("environment_releases", EnvironmentRelease, {
+    key: ["spaceId", "customerId", "environment"],
+    createdMember: "deployedAt"
+  }),
+  deployments: tableOf("deployments", Deployment, {
+    key: ["workflowId", "environment", "customerId"],
+    createdMember: "deployedAt",
+    erases: [`${ofErasableCustomer} OR ${ofErasableWorkflow}`]
+  }),
+  configuration: tableOf("settings", StoredValue, {
+    key: ["level", "scopeId", "key", "environment"],
+    createdMember: "updatedAt",
+    erases: [
+      `t.level = 'tenant' AND t.scope_id IN (${erasableCustomers})`,
+      `t.level = 'flow' AND t.scope_id IN (${erasableWorkflows})`
+    ]
+  }),
+  connectors: tableOf("connectors", ConnectorRecord),
+  connectorVersions: tableOf("connector_versions", ConnectorVersion, {
+    key: ["connectorId", "number"],
+    createdMember: "number"
+  }),
+  authProviders: tableOf("auth_providers", AuthProvider.stored),
+  /**
+   * Read-only here: connections' actors write them. With one go its credentials, refresh intents and connect sessions. The
+   * sweep of connections has revoked those of deleted customers before.
+   */
+  connections: tableOf("connections", Connection.stored),
+  /** Without the sealed column, which the request role may not select. */
+  credentials: tableOf("credentials", CredentialRecord),
+  triggers: tableOf("triggers", Trigger.stored, { expires: [`t.deleted_at < now() - ${days(30)}`] }),
+  triggerStates: tableOf("trigger_states", TriggerState, { key: ["triggerId"], createdMember: "triggerId" }),
+  /** Without the columns that the request role may not select. */
+  subscriptions: tableOf("subscriptions", SubscriptionStatus, {
+    key: ["triggerId", "connectionId"],
+    createdMember: "connectionId"
+  }),
+  fieldMaps: tableOf("field_maps", FieldMapOverride.stored, { jsonLists: ["dropped"] }),
   fieldMapVersions: tableOf("field_map_versions", FieldMapVersion, {
-    json: ["fields", "dropped", "fieldsOut"],
+    jsonLists: ["dropped"],
     key: ["fieldMapId", "number"],
     createdMember: "publishedAt"
   }),
   mapPublications: tableOf("map_publications", MapPublication, {
     key: ["organisationId", "revision"],
-    createdMember: "revision"
+    createdMember: "revision",
+    // The row stays, empty: no revision may be given twice.
+    erasedBy: [
+      `UPDATE map_publications SET customer_id = NULL, connector = '', entity = NULL, model = NULL, field_map_id = NULL
+       WHERE customer_id IN (${erasableCustomers})`
+    ]
   }),
-  environments: tableOf("environments", Environment.stored),
-  apiKeys: tableOf("api_keys", ApiKey.stored, { json: ["permissions", "resourceScope"] }),
-  roles: tableOf("roles", Role.stored, { json: ["permissions"] }),
-  users: tableOf("users", User.stored, { json: ["customerIds"] }),
-  teams: tableOf("teams", Team.stored),
-  projects: tableOf("projects", Project.stored),
-  secrets: tableOf("secrets", Secret.stored),
-  secretVersions: tableOf("secret_versions", SecretVersion, {
-    key: ["secretId", "number"],
-    createdMember: "number"
-  }),
-  workflows: tableOf("workflows", Workflow.stored, {
-    json: ["retry", "spec", "inputContract", "outputContract", "bindings", "diagram", "warnings", "problems"]
-  }),
-  workflowVersions: tableOf("workflow_versions", WorkflowVersion.stored, {
-    json: ["spec", "inputContract", "outputContract", "bindings", "diagram"],
-    key: ["workflowId", "number"],
-    createdMember: "publishedAt"
-  }),
-  drafts: tableOf("workflow_drafts", WorkflowDraft.stored, { key: ["workflowId", "number"], createdMember: "number" }),
-  draftContents: tableOf("workflow_drafts", DraftContent, {
-    json: ["spec", "inputContract", "outputContract"],
-    key: ["workflowId", "number"],
-    createdMember: "number"
-  }),
-  deployments: tableOf("deployments", Deployment, {
-    key: ["workflowId", "environment", "customerId"],
-    createdMember: "deployedAt"
-  }),
-  releases: tableOf("releases", Release.stored, { json: ["pins"] }),
-  environmentReleases: tableOf("environment_releases", EnvironmentRelease, {
-    json: ["pinsBefore"],
-    key: ["spaceId", "customerId", "environment"],
-    createdMember: "deployedAt"
-  }),
-  configuration: tableOf("settings", StoredValue, {
-    json: ["value"],
-    key: ["level", "scopeId", "key", "environment"],
-    createdMember: "updatedAt"
-  }),
-  connectors: tableOf("connectors", ConnectorRecord, { json: ["summary"] }),
-  connectorVersions: tableOf("connector_versions", ConnectorVersion, {
-    json: ["definition", "actions"],
-    key: ["connectorId", "number"],
-    createdMember: "number"
-  }),
-  authProviders: tableOf("auth_providers", AuthProvider.stored),
-  triggers: tableOf("triggers", Trigger.stored, {
-    json: ["routes", "delivery", "autoReplay", "webhook", "schedule", "appEvent", "event"]
-  }),
-  triggerStates: tableOf("trigger_states", TriggerState, { key: ["triggerId"], createdMember: "triggerId" }),
-  /** Without the columns that the request role may not select. */ subscriptions: tableOf(
-    "subscriptions",
-    SubscriptionStatus,
-    {
-      key: ["triggerId", "connectionId"],
-      createdMember: "connectionId"
-    }
-  ),
+  installations: tableOf("installations", Installation.stored),
   webhookEndpoints: tableOf("webhook_endpoints", WebhookEndpoint.stored),
-  deliveries: tableOf("deliveries", StoredDelivery),
-  notifications: tableOf("notifications", Notification.stored, { json: ["source"] }),
-  personNotifications: tableOf("person_notifications", PersonNotification.stored, { json: ["source"] }),
-  approvals: tableOf("approvals", Approval.stored, { json: ["approvers", "decidedBy"] }),
-  deliveryAttempts: tableOf("delivery_attempts", DeliveryAttempt.stored),
-  connections: tableOf("connections", Connection.stored, { json: ["health", "config", "metadata", "tags"] }),
-  /** Without the sealed column, which the request role may not select. */
-  credentials: tableOf("credentials", CredentialRecord),
-  installations: tableOf("installations", Installation.stored, { json: ["connections", "config", "configSchema"] })
+  deliveries: tableOf("deliveries", StoredDelivery, {
+    expires: [
+      `${isOfAge("dlv", days(7))} AND t.status = 'delivered' AND t.endpoint_id IS NULL AND t.finished_at < now() - ${days(7)}`,
+      // Kept for a repetition: dead letters, what a disabled endpoint missed, and every delivery of a listed attempt.
+      `${isOfAge("dlv", days(30))} AND t.status <> 'pending' AND t.finished_at < now() - ${days(30)}`
+    ],
+    erases: [ofErasableCustomer]
+  }),
+  /** Read-only here: the task that sends deliveries writes them. */
+  deliveryAttempts: tableOf("delivery_attempts", DeliveryAttempt.stored, { expires: [isOfAge("att", days(30))] }),
+  notifications: tableOf("notifications", Notification.stored, { expires: [isOfAge("ntf", days(90))] }),
+  /** Read-only: the notifications of the organisation for each of its people. */
+  personNotifications: tableOf("person_notifications", PersonNotification.stored, { isView: true }),
+  /** Added by the runs that ask for them. With one go the mails that ask for it. */
+  approvals: tableOf("approvals", Approval.stored, {
+    jsonLists: ["approvers"],
+    expires: [`${isOfAge("apv", days(90))} AND t.status <> 'open'`]
+  })
 }
 
 /** Sessions in which a person connects an account; only the connection's owner writes them. */
-export const connectSessions = tableOf("connect_sessions", ConnectSession.stored, { json: ["config"] })
+export const connectSessions = tableOf("connect_sessions", ConnectSession.stored)

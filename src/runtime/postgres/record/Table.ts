@@ -4,18 +4,23 @@
  */
 import { Data, Schema, SchemaAST } from "effect"
 import { operatorText } from "../../../domain/OperatorText.js"
+import { ofErasableCustomer, type TableRules } from "./TableRules.js"
 
-export interface Table<R> {
+export interface Table<R> extends TableRules {
   readonly name: string
+  /** The schemas of its records' members. */
+  readonly fields: Schema.Struct.Fields
   /** All members, in the order of their columns. */
   readonly members: ReadonlyArray<keyof R & string>
   /** Members that are JSON documents. */
-  readonly json?: ReadonlyArray<keyof R & string>
+  readonly json: ReadonlyArray<keyof R & string>
   /** The primary key. */
   readonly key: ReadonlyArray<keyof R & string>
   /** The member that lists are ordered by, newest first. */
   readonly createdMember: keyof R & string
   readonly isVersioned: boolean
+  /** It shows rows of another record's table. */
+  readonly isView?: boolean
   /** The record of a row that was selected with `selectColumns`; see `rowDecoder`. */
   readonly decode: (row: object) => R
 }
@@ -28,7 +33,7 @@ export const columnOf = (member: string): string =>
 
 /** The query parameter for a member's value. */
 export const parameterOf = <R>(table: Table<R>, member: keyof R & string, value: unknown): unknown =>
-  table.json?.includes(member) === true && value !== null ? JSON.stringify(value) : value
+  value !== null && table.json.includes(member) ? JSON.stringify(value) : value
 
 /** A stored row that its record's schema does not admit: this release did not write it. */
 export class UnexpectedRow extends Data.Error<{ readonly table: string; readonly column: string }> {
@@ -75,25 +80,46 @@ const decodeCount = rowDecoder("of counts", { n: Schema.Number })
 /** The number `n` of a count's only row. */
 export const countOf = ([row]: ReadonlyArray<object>): number => (row === undefined ? 0 : decodeCount(row).n)
 
+const isText = (type: SchemaAST.AST): boolean =>
+  SchemaAST.isStringKeyword(type) || (SchemaAST.isRefinement(type) && isText(type.from))
+
+/** Whether values of the type are JSON documents: objects, lists of anything but texts, and what may be either. */
+const isDocument = (type: SchemaAST.AST): boolean => {
+  if (SchemaAST.isUnion(type)) return type.types.some(isDocument)
+  if (SchemaAST.isRefinement(type)) return isDocument(type.from)
+  if (SchemaAST.isTupleType(type)) return !type.rest.every((item) => isText(item.type))
+  return SchemaAST.isTypeLiteral(type) || (SchemaAST.isDeclaration(type) && Schema.is(Schema.make(type))({}))
+}
+
+/** What a table's row says where it is not the usual. `jsonLists`: lists of texts that are JSON, not arrays of Postgres. */
+type Options<R> = Partial<Omit<Table<R>, "name" | "fields" | "members" | "json" | "decode">> & {
+  readonly jsonLists?: ReadonlyArray<keyof R & string>
+}
+
 /**
  * The table of a record. `stored`: its schema, whose members are the columns. Unless `options` say otherwise, the key is the
- * id, lists are ordered by the time of creation, and a member `version` counts the changes.
+ * id, lists are ordered by the time of creation, a member `version` counts the changes, and the rows of a member
+ * `customerId` are erased with their customer.
  */
 export const tableOf = <F extends Schema.Struct.Fields>(
   name: string,
   stored: Schema.Struct<F>,
-  options: Partial<Omit<Table<Schema.Struct.Type<F>>, "name" | "members" | "decode">> = {}
+  { jsonLists = [], ...options }: Options<Schema.Struct.Type<F>> = {}
 ): Table<Schema.Struct.Type<F>> => {
   // A struct's members are the names of its fields, and the defaults name members that a table without them overrides.
   const named = (member: string) => member as keyof Schema.Struct.Type<F> & string
-  const members = Object.keys(stored.fields).map(named)
+  const types = SchemaAST.getPropertySignatures(Schema.typeSchema(stored).ast)
+  const documents = types.flatMap(({ name: member, type }) => (isDocument(type) ? [named(String(member))] : []))
   return {
     name,
-    members,
+    fields: stored.fields,
+    members: Object.keys(stored.fields).map(named),
+    json: [...documents, ...jsonLists],
     key: [named("id")],
     createdMember: named("createdAt"),
     isVersioned: "version" in stored.fields,
     decode: rowDecoder(name, stored),
+    ...("customerId" in stored.fields && options.isView !== true ? { erases: [ofErasableCustomer] } : {}),
     ...options
   }
 }
