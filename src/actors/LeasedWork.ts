@@ -3,19 +3,18 @@
  * job on its own, and sets aside one that fails (`StoredJobs`). Work that waits for a partner outside is not waited for: work
  * that hangs keeps its place, and no other work from starting.
  */
-import { Cause, Clock, Duration, Effect, FiberSet, type Scope } from "effect"
+import { Cause, Clock, Duration, Effect, FiberSet, Layer, type Scope } from "effect"
 import type { Unavailable } from "../domain/Failure.js"
 import { backgroundTask } from "./BackgroundTask.js"
 import { PassTimes } from "./PassTimes.js"
-import type { Places, ReleasePlace } from "./Places.js"
-import type { FailedJobs, StoredJob, StoredJobTask } from "./ports/FailedJobs.js"
+import { type OutwardPlaces, type PlaceBounds, type Places, placesFor, type ReleasePlace } from "./Places.js"
+import type { StoredJob } from "./ports/FailedJobs.js"
 import type { DueWork, FindWork } from "./ports/LeasedWork.js"
 import { makeStoredJobs, type StoredJobs } from "./StoredJobs.js"
 import { ownerOfAccount } from "../domain/share/ShareOwner.js"
 
 /** How a kind of work that waits for partners is run. */
-export interface PlacedOptions<J extends StoredJob, E> {
-  readonly places: Places
+interface PlacedOptions<J extends StoredJob, E> {
   readonly work: {
     readonly find: FindWork
     readonly lease: (found: ReadonlyArray<DueWork>) => Effect.Effect<ReadonlyArray<J>, Unavailable>
@@ -25,32 +24,42 @@ export interface PlacedOptions<J extends StoredJob, E> {
   readonly onUnrecorded?: (job: J, cause: Cause.Cause<unknown>) => Effect.Effect<void>
 }
 
-/** When passes are repeated. */
-export interface RepeatOptions {
-  /** How often work is looked for. */
-  readonly interval: Duration.Duration
-  /** The work belongs to this node's shards. Default: any node takes it. */
-  readonly isOfShards?: boolean
+/** One that may take more than a minute is a function, which runs the given effect whenever a part of its work is done. */
+type Pass = Effect.Effect<unknown, unknown> | ((advance: Effect.Effect<void>) => Effect.Effect<unknown, unknown>)
+
+/** What a task does on a node. */
+interface SweepWork {
+  /** Does what is due. */
+  readonly pass: Pass
   /** Once an interval, before the pass. */
   readonly reconcile?: Effect.Effect<unknown, Unavailable>
   /** A pass also begins when one of these ends. */
   readonly wakes?: ReadonlyArray<Effect.Effect<unknown>>
-  /** A pass that succeeded also begins anew when one of these has a free place; one that failed would be repeated at once. */
-  readonly places?: ReadonlyArray<Places>
 }
 
-/** One that may take more than a minute is a function, which runs the given effect whenever a part of its work is done. */
-type Pass = Effect.Effect<unknown, unknown> | ((advance: Effect.Effect<void>) => Effect.Effect<unknown, unknown>)
+/** What a leased task is, apart from its work. `U`: the uses of its places. */
+interface TaskSettings<N extends string, U extends string> {
+  /** By which `/readyz`, the metrics, the log and what is set aside know it. */
+  readonly name: N
+  /** How often work is looked for. */
+  readonly interval: Duration.Duration
+  /** The work belongs to this node's shards. Default: any node takes it. */
+  readonly isOfShards?: boolean
+  /** How many places of its own it has for work that waits for partners outside, by use. */
+  readonly places?: { readonly [K in U]: PlaceBounds }
+}
 
-/** The sweep of one kind of work. */
-export interface LeasedSweep<J extends StoredJob> {
+/** What the work of a leased task is made of. */
+export interface SweepTools<U extends string = never> {
   readonly jobs: StoredJobs<StoredJob>
-  /** Makes the effect that starts each job that is due and has a place. Jobs are interrupted when the scope closes. */
-  readonly placed: <E>(
+  /**
+   * Makes the effect that starts each job that is due and has a place of this use. Jobs are interrupted when the scope
+   * closes. A pass that succeeded also begins anew when a place becomes free.
+   */
+  readonly placed: <J extends StoredJob, E>(
+    use: U,
     options: PlacedOptions<J, E>
-  ) => Effect.Effect<Effect.Effect<void, Unavailable>, never, Scope.Scope>
-  /** Makes the background task that repeats passes for ever. */
-  readonly repeat: (pass: Pass, options: RepeatOptions) => Effect.Effect<Effect.Effect<never>>
+  ) => Effect.Effect<Effect.Effect<void, Unavailable>, never, OutwardPlaces | Scope.Scope>
 }
 
 /** Takes batches of at most `size` until one is not full. `work`: `false` ends it. */
@@ -68,7 +77,8 @@ export const inBatches = <J, E, F>(
   })
 
 const startPlaced = <J extends StoredJob, E>(
-  { onUnrecorded = (_, cause) => Effect.ignore(Effect.failCause(cause)), places, run, work }: PlacedOptions<J, E>,
+  places: Places,
+  { onUnrecorded = (_, cause) => Effect.ignore(Effect.failCause(cause)), run, work }: PlacedOptions<J, E>,
   jobs: StoredJobs<StoredJob>
 ) =>
   Effect.map(FiberSet.make<void>(), (fibers) => {
@@ -127,37 +137,49 @@ const onceAn = (interval: Duration.Duration, effect: Effect.Effect<unknown, Unav
   )
 }
 
-const repeatSweep = (
-  task: StoredJobTask,
-  pass: Pass,
-  { interval, isOfShards = false, places = [], reconcile = Effect.void, wakes = [] }: RepeatOptions
-) => {
+/** Repeats passes for ever. */
+const repeatSweep = Effect.fnUntraced(function* (
+  { interval, isOfShards = false, name, places = {} }: TaskSettings<string, string>,
+  { pass, reconcile = Effect.void, wakes = [] }: SweepWork
+) {
   const reconciled = onceAn(interval, reconcile)
   const whole = (advance: Effect.Effect<void>) =>
     Effect.zipRight(reconciled, typeof pass === "function" ? pass(advance) : pass)
-  return Effect.gen(function* () {
-    const { untilDue } = yield* PassTimes
-    const { run } = yield* backgroundTask(task, whole, { isOfShards })
-    return Effect.flatMap(run, (succeeded) =>
-      Effect.raceAll(
-        succeeded
-          ? [untilDue(task, interval), ...wakes, ...places.map(({ freed }) => freed)]
-          : // A failure is reported until a pass has shown that it is over.
-            [Effect.sleep(interval), ...wakes]
-      )
-    ).pipe(Effect.forever, Effect.interruptible)
-  })
-}
+  const { untilDue } = yield* PassTimes
+  const { run } = yield* backgroundTask(name, whole, { isOfShards })
+  const ofTask = yield* Effect.forEach(Object.keys(places), placesFor)
+  return yield* Effect.flatMap(run, (succeeded) =>
+    Effect.raceAll(
+      succeeded
+        ? [untilDue(name, interval), ...wakes, ...ofTask.map(({ freed }) => freed)]
+        : // A failure is reported until a pass has shown that it is over. A free place would repeat it at once.
+          [Effect.sleep(interval), ...wakes]
+    )
+  ).pipe(Effect.forever, Effect.interruptible)
+})
 
-/** The sweep of a kind of work, by the name that `/readyz`, the metrics and the log know. */
-export const makeSweep = <J extends StoredJob = StoredJob>(
-  task: StoredJobTask
-): Effect.Effect<LeasedSweep<J>, never, FailedJobs> =>
-  Effect.map(
-    makeStoredJobs(task, (job: StoredJob) => job),
-    (jobs) => ({
-      jobs,
-      placed: (options) => startPlaced(options, jobs),
-      repeat: (pass, options) => repeatSweep(task, pass, options)
-    })
+/**
+ * A leased task as one value. `make`: its work, which `repeat` repeats for ever, and `layer` until the scope closes.
+ * `src/runtime/program/LeasedTasks.ts` starts the tasks that it lists, each with what is due for it.
+ */
+export const leasedTask = <const N extends string, W extends SweepWork, E, R, U extends string = never>(
+  settings: TaskSettings<N, U>,
+  makeWork: (tools: SweepTools<U>) => Effect.Effect<W, E, R>
+) => {
+  const make = Effect.flatMap(
+    makeStoredJobs(settings.name, (job: StoredJob) => job),
+    (jobs) =>
+      makeWork({
+        jobs,
+        placed: (use, options) => Effect.flatMap(placesFor(use), (places) => startPlaced(places, options, jobs))
+      })
   )
+  const repeat = (work: SweepWork) => repeatSweep(settings, work)
+  return {
+    name: settings.name,
+    places: settings.places ?? {},
+    make,
+    repeat,
+    layer: Layer.scopedDiscard(Effect.flatMap(make, (work) => Effect.forkScoped(repeat(work))))
+  }
+}

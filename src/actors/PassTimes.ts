@@ -4,7 +4,6 @@
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { backgroundTask, repeatEvery } from "./BackgroundTask.js"
-import type { StoredJobTask } from "./ports/FailedJobs.js"
 import { DueTasks } from "./ports/DueTasks.js"
 
 const tickInterval = Duration.seconds(1)
@@ -23,14 +22,14 @@ interface Waiting {
 export class PassTimes extends Context.Reference<PassTimes>()("svc/PassTimes", {
   defaultValue: (): {
     /** Ends when the task has work, which is looked for at each interval. */
-    readonly untilDue: (task: StoredJobTask, interval: Duration.Duration) => Effect.Effect<void>
+    readonly untilDue: (task: string, interval: Duration.Duration) => Effect.Effect<void>
   } => ({ untilDue: (_, interval) => Effect.sleep(interval) })
 }) {}
 
 const make = Effect.gen(function* () {
   const { among } = yield* DueTasks
-  const sweeps = new Map<StoredJobTask, Waiting>()
-  const waiting = new Set<StoredJobTask>()
+  const sweeps = new Map<string, Waiting>()
+  const waiting = new Set<string>()
   let tick = 0
 
   const wake = (sweep: Waiting, isDue: boolean): void => {

@@ -8,7 +8,6 @@
 import { type Clock, Context, Data, Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { FairQueue } from "../domain/share/FairQueue.js"
 import { RecentMap } from "../domain/RecentMap.js"
-import { outwardPlaces } from "../domain/Limits.js"
 import type { ShareOwner } from "../domain/share/ShareOwner.js"
 
 /** How many places there are. `slowAfter`: a partner that takes longer is slow until it is quicker. */
@@ -285,23 +284,23 @@ export const makePlaces = (limits: PlaceBounds): Effect.Effect<Places> =>
     }
   })
 
-/** What a place is for: each use has places of its own. */
-export type PlaceUse = keyof typeof outwardPlaces
+/** The places of this node, by their use: each use has places of its own. */
+export class OutwardPlaces extends Context.Tag("svc/OutwardPlaces")<OutwardPlaces, ReadonlyMap<string, Places>>() {}
 
-/** The places of this node, by their use. */
-export class OutwardPlaces extends Context.Tag("svc/OutwardPlaces")<
-  OutwardPlaces,
-  { readonly [U in PlaceUse]: Places }
->() {}
-
-export const layer = Layer.effect(
-  OutwardPlaces,
-  Effect.all({
-    deliveries: makePlaces(outwardPlaces.deliveries),
-    notifications: makePlaces(outwardPlaces.notifications),
-    polls: makePlaces(outwardPlaces.polls),
-    subscriptions: makePlaces(outwardPlaces.subscriptions),
-    refreshes: makePlaces(outwardPlaces.refreshes),
-    tests: makePlaces(outwardPlaces.tests)
+/** The places of a use. One that the layer does not have is a defect. */
+export const placesFor = (use: string): Effect.Effect<Places, never, OutwardPlaces> =>
+  Effect.flatMap(OutwardPlaces, (all) => {
+    const places = all.get(use)
+    return places === undefined ? Effect.dieMessage(`there are no places for ${use}`) : Effect.succeed(places)
   })
-)
+
+export const layer = (uses: { readonly [use: string]: PlaceBounds }) =>
+  Layer.effect(
+    OutwardPlaces,
+    Effect.map(
+      Effect.forEach(Object.entries(uses), ([use, limits]) =>
+        Effect.map(makePlaces(limits), (one) => [use, one] as const)
+      ),
+      (all) => new Map(all)
+    )
+  )

@@ -6,7 +6,7 @@
  */
 import { Cause, Clock, Duration, Effect, Either } from "effect"
 import type { Unavailable } from "../domain/Failure.js"
-import { FailedJobs, type StoredJob, type StoredJobTask } from "./ports/FailedJobs.js"
+import { FailedJobs, type StoredJob } from "./ports/FailedJobs.js"
 
 /** How old the known failures of other nodes, and of this node before its start, may be. */
 const maxAge = Duration.seconds(10)
@@ -34,7 +34,7 @@ export interface StoredJobs<J> {
 }
 
 /** `toJob`: the identity of a job in the table of failures. */
-export const makeStoredJobs = <J>(task: StoredJobTask, toJob: (job: J) => StoredJob) =>
+export const makeStoredJobs = <J>(task: string, toJob: (job: J) => StoredJob) =>
   Effect.map(FailedJobs, (failedJobs): StoredJobs<J> => {
     /** Jobs whose last attempt failed, and whether they are set aside. */
     let failed = new Map<string, boolean>()

@@ -4,18 +4,17 @@ import { Duration, Effect, Layer, type Scope, TestClock } from "effect"
 import { layer as passTimes, PassTimes } from "../../src/actors/PassTimes.js"
 import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
 import { DueTasks } from "../../src/actors/ports/DueTasks.js"
-import type { StoredJobTask } from "../../src/actors/ports/FailedJobs.js"
 import { Unavailable } from "../../src/domain/Failure.js"
 import { announce } from "../support/LogExpectations.js"
 
 interface Database {
-  due: ReadonlyArray<StoredJobTask>
+  due: ReadonlyArray<string>
   isAway: boolean
-  readonly questions: Array<ReadonlyArray<StoredJobTask>>
+  readonly questions: Array<ReadonlyArray<string>>
 }
 
 const passes: Array<string> = []
-const sweep = (task: StoredJobTask, seconds: number) =>
+const sweep = (task: string, seconds: number) =>
   Effect.flatMap(PassTimes, ({ untilDue }) =>
     Effect.zipRight(
       untilDue(task, Duration.seconds(seconds)),
@@ -51,7 +50,7 @@ it.effect("sweeps without work run no pass, and are asked for in one question as
       yield* sweep("events.poll", 2)
       yield* TestClock.adjust("4 seconds")
       assert.deepStrictEqual(passes, [])
-      const both: ReadonlyArray<StoredJobTask> = ["schedules.fire", "events.poll"]
+      const both = ["schedules.fire", "events.poll"]
       assert.deepStrictEqual(questions, [both, ["schedules.fire"], both, ["schedules.fire"]])
     })
   )

@@ -1,7 +1,7 @@
 /** Schedules: each tick fires once, on several nodes at once, over restarts and wrong clocks; skipped ticks are visible. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import { makeSchedulePass } from "../../src/actors/pipeline/ScheduleSweep.js"
+import { task } from "../../src/actors/pipeline/ScheduleSweep.js"
 import { WriterSql } from "../support/Sql.js"
 import { startCalls, stopCalls, svc, workflow } from "../support/calls.js"
 import { eventually } from "../support/eventually.js"
@@ -55,7 +55,7 @@ const passOf = (offset: number) =>
   svc.run(
     Effect.gen(function* () {
       const clock = yield* Effect.clock
-      const pass = yield* makeSchedulePass
+      const { pass } = yield* task.make
       const shifted: Clock.Clock = {
         ...clock,
         [Clock.ClockTypeId]: Clock.ClockTypeId,

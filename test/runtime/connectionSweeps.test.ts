@@ -8,7 +8,7 @@ import { makePlaces } from "../../src/actors/Places.js"
 import { outwardPlaces } from "../../src/domain/Limits.js"
 import { layer as singleNode } from "../../src/runtime/cluster/SingleNode.js"
 import { layer as dueTasks } from "../../src/runtime/postgres/DueTasks.js"
-import { layer as sweeps } from "../../src/runtime/postgres/connection/ConnectionSweeps.js"
+import { layer as sweeps, work } from "../../src/runtime/postgres/connection/ConnectionSweeps.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { layer } from "../support/layer.js"
 import { scaled } from "../support/slowness.js"
@@ -23,10 +23,16 @@ const ownership = Layer.effect(
 const idOf = (n: number) => `conn_${String(n).padStart(26, "0")}`
 
 describe("due connections", () => {
-  layer(Layer.merge(sweeps, dueTasks).pipe(Layer.provideMerge(ownership), Layer.provideMerge(database)), {
-    excludeTestServices: true,
-    timeout: scaled(120_000)
-  })((it) => {
+  layer(
+    Layer.merge(sweeps, dueTasks([{ name: "connections.renew", work }])).pipe(
+      Layer.provideMerge(ownership),
+      Layer.provideMerge(database)
+    ),
+    {
+      excludeTestServices: true,
+      timeout: scaled(120_000)
+    }
+  )((it) => {
     it.scoped("are found by the owner of their shard, beside more of others than one look reads", () =>
       Effect.gen(function* () {
         const sql = yield* ownerSql

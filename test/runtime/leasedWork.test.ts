@@ -1,31 +1,27 @@
 /** Leased work goes to one node at a time, whatever its kind, and its kinds are data that one statement can ask for. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { endFormerLeases, hasWork, makeLeasedWork } from "../../src/runtime/postgres/LeasedWork.js"
+import { type DueKind, endFormerLeases, hasWork, makeLeasedWork } from "../../src/runtime/postgres/LeasedWork.js"
 import { WriterSql } from "../support/Sql.js"
-import * as WorkKinds from "../../src/runtime/postgres/WorkKinds.js"
+import { work as workOfReplays } from "../../src/runtime/postgres/event/DeadLetters.js"
+import { work as workOfPolls } from "../../src/runtime/postgres/trigger/Polls.js"
+import { startQueue } from "../../src/runtime/postgres/WorkKinds.js"
+import { leasedTasks } from "../../src/runtime/program/LeasedTasks.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
 import { layer } from "../support/layer.js"
 import { scaled } from "../support/slowness.js"
 
-const { connectionsToAbandon, connectionsToDisconnect, connectionsToRenew, polls, replays, schedules } = WorkKinds
+const [polls] = workOfPolls
+const [replays] = workOfReplays
 
-const kinds = {
-  clearState: WorkKinds.clearState,
-  connectionsToAbandon,
-  connectionsToDisconnect,
-  connectionsToRenew,
-  deliveries: WorkKinds.deliveries("deliveries"),
-  domainEvents: WorkKinds.domainEvents,
-  expiredHolds: WorkKinds.expiredHolds,
-  polls,
-  replays,
-  schedules,
-  scheduledLetters: WorkKinds.scheduledLetters,
-  startQueue: WorkKinds.startQueue,
-  subscriptions: WorkKinds.subscriptions
-}
+/** Those of the tasks, and the start queue, which has a task of its own. */
+const kinds: ReadonlyArray<DueKind> = [
+  startQueue,
+  ...leasedTasks
+    .flatMap(({ work }): ReadonlyArray<DueKind | string> => work)
+    .flatMap((one) => (typeof one === "string" ? [] : [one]))
+]
 
 const withConnection = Layer.effectDiscard(
   Effect.scoped(
@@ -55,25 +51,21 @@ layer(Layer.merge(withConnection, aloneNode).pipe(Layer.provideMerge(database)),
   it.effect("of all kinds is asked for in one statement", () =>
     Effect.gen(function* () {
       const sql = yield* WriterSql
-      const described = Object.entries(WorkKinds).filter(([, one]) => typeof one === "object" && "table" in one)
-      assert.includeMembers(
-        Object.keys(kinds),
-        described.map(([name]) => name)
-      )
       const ask = Effect.map(
         sql.unsafe<{ readonly [kind: string]: boolean }>(
-          `SELECT ${Object.entries(kinds)
-            .map(([name, kind]) => `${hasWork(kind)} AS "${name}"`)
-            .join(", ")}`
+          `SELECT ${kinds.map((kind, at) => `${hasWork(kind)} AS "${kind.table}, ${at}"`).join(", ")}`
         ),
-        ([row = {}]) => Object.keys(row).filter((name) => row[name])
+        ([row = {}]) =>
+          Object.keys(row)
+            .filter((name) => row[name])
+            .map((name) => name.split(",")[0])
       )
       assert.deepStrictEqual(yield* ask, [])
       yield* addPolls
       yield* sql`INSERT INTO domain_events (id, org, type, subject, payload) VALUES ('evt_1', 'org_a', 'a.b', 's', '{}')`
-      assert.deepStrictEqual(yield* ask, ["domainEvents", "polls"])
+      assert.deepStrictEqual(yield* ask, ["polls", "domain_events"])
       yield* makeLeasedWork(sql, anyPolls).leaseDue(1_000)
-      assert.deepStrictEqual(yield* ask, ["domainEvents"])
+      assert.deepStrictEqual(yield* ask, ["domain_events"])
       yield* sql`DELETE FROM polls`
     })
   )

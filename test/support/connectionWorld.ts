@@ -35,6 +35,7 @@ import { makeDigests, makeIdentifiers } from "../../src/runtime/process/Crypto.j
 import { Patterns } from "../../src/actors/Patterns.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
 import { unlimited } from "../../src/domain/connection/CallLimits.js"
+import { outwardPlaces } from "../../src/domain/Limits.js"
 import { connectionTable } from "./connectionTable.js"
 import { limitTable } from "./limitTable.js"
 import { aloneNode, ownershipOf } from "./ownership.js"
@@ -217,7 +218,7 @@ export const makeWorld = (options: WorldOptions) =>
       Layer.succeed(Origin, "https://svc.example"),
       Layer.succeed(Identifiers, identifiers),
       Patterns.Default.pipe(Layer.provideMerge(computationsInProcess), Layer.provide(layerOwnAccounts)),
-      OutwardPlaces.layer,
+      OutwardPlaces.layer({ tests: outwardPlaces.tests }),
       layerOwnAccounts,
       Layer.succeed(
         Connectors,

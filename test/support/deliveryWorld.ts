@@ -10,8 +10,13 @@ import { MailServer } from "../../src/actors/ports/delivery/MailServer.js"
 import * as OutwardPlaces from "../../src/actors/Places.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import { Wakeups } from "../../src/actors/ports/run/Wakeups.js"
-import { make } from "../../src/actors/pipeline/Deliver.js"
-import { type Delivery, type DeliveryEndpoint, type Verdict } from "../../src/domain/delivery/Delivery.js"
+import { makeTask } from "../../src/actors/pipeline/Deliver.js"
+import {
+  type Delivery,
+  type DeliveryEndpoint,
+  retrySchedule,
+  type Verdict
+} from "../../src/domain/delivery/Delivery.js"
 import { Unavailable } from "../../src/domain/Failure.js"
 import type { DeliveryId, ExecutionId, OrganisationId, SpaceId } from "../../src/domain/Ids.js"
 import { makeDigests } from "../../src/runtime/process/Crypto.js"
@@ -42,8 +47,9 @@ type Receive = (request: EgressRequest) => Effect.Effect<number, EgressFailure>
 
 export const makeWorld = Effect.fnUntraced(function* (
   receive: Receive = () => Effect.succeed(200),
-  options: Parameters<typeof make>[0] = {}
+  { schedule = retrySchedule }: { readonly schedule?: ReadonlyArray<Duration.Duration> } = {}
 ) {
+  const task = makeTask(schedule)
   const rows: Array<Row> = []
   const sent: Array<EgressRequest> = []
   const times: Array<number> = []
@@ -106,7 +112,7 @@ export const makeWorld = Effect.fnUntraced(function* (
     Layer.succeed(Digests, digests),
     Layer.succeed(Vault, placeVault),
     makeFailedJobs().layer,
-    OutwardPlaces.layer,
+    OutwardPlaces.layer(task.places),
     layerOwnAccounts,
     Layer.succeed(
       MailServer,
@@ -166,7 +172,7 @@ export const makeWorld = Effect.fnUntraced(function* (
 
   const context = yield* Layer.build(ports)
   const wakeups = yield* Effect.provide(Wakeups, context)
-  const { sendDue, sweep } = yield* Effect.provide(make(options), context)
+  const work = yield* Effect.provide(task.make, context)
   const yieldUntil = (done: () => boolean) => Effect.repeat(Effect.yieldNow(), { until: done })
 
   return Object.assign(state, {
@@ -202,9 +208,9 @@ export const makeWorld = Effect.fnUntraced(function* (
         endpoint
       }),
     wake: wakeups.signalDelivery,
-    sendDue,
+    sendDue: work.pass,
     until: yieldUntil,
-    begin: Effect.map(Effect.forkScoped(sweep), Fiber.id),
+    begin: Effect.map(Effect.forkScoped(Effect.provide(task.repeat(work), context)), Fiber.id),
     /** Runs the fibers, without advancing the clock, until the delivery is settled. */
     settled: (id: string) => yieldUntil(() => rows.some((row) => row.id === id && row.status !== "pending"))
   })

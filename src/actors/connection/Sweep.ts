@@ -2,12 +2,12 @@
  * Finds connections of this node's shards whose token is due or has ended, whose connect session was not completed, or
  * whose customer was deleted, and sends the matching command to their actors.
  */
-import { Clock, Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect } from "effect"
+import { outwardPlaces } from "../../domain/Limits.js"
 import { ConnectionSweeps } from "../ports/connection/ConnectionSweeps.js"
 import type { DueWork, FindWork } from "../ports/LeasedWork.js"
 import { backgroundTask, repeatEvery } from "../BackgroundTask.js"
-import { makeSweep } from "../LeasedWork.js"
-import { OutwardPlaces } from "../Places.js"
+import { leasedTask, type SweepTools } from "../LeasedWork.js"
 import { makeActorClient } from "./ActorClient.js"
 import { system } from "./ConnectionOwner.js"
 import { Connection } from "./Protocol.js"
@@ -18,12 +18,10 @@ const tidyInterval = Duration.minutes(1)
 /** A refresh may wait for a dead owner's request and then take as long itself. */
 const commandTimeout = Duration.seconds(60)
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ placed }: SweepTools<"refreshes">) {
   const sweeps = yield* ConnectionSweeps
-  const { refreshes: places } = yield* OutwardPlaces
   const actor = yield* Connection.client
   const client = (id: string) => makeActorClient(actor(id))
-  const { placed, repeat } = yield* makeSweep<DueWork>("connections.renew")
 
   /** When connections were last asked. One that stays due, whatever it answers, is asked again after the interval. */
   const askedAt = new Map<string, number>()
@@ -34,8 +32,7 @@ const make = Effect.gen(function* () {
 
   /** A connection has one place, so nothing is found that this node asks now. */
   const makeAsking = (find: FindWork, ask: (due: DueWork) => Effect.Effect<unknown, unknown>) =>
-    placed({
-      places,
+    placed("refreshes", {
       work: {
         find: (room) =>
           Effect.flatMap(recentlyAsked, (recent) =>
@@ -59,11 +56,17 @@ const make = Effect.gen(function* () {
   const renewDue = yield* makeAsking(sweeps.findToRenew, ({ id, organisationId }) =>
     client(id).checkDue({ organisationId })
   )
-  const startDue = Effect.all([disconnectDue, abandonDue, renewDue], { discard: true })
-
   const tidying = yield* backgroundTask("connections.tidy", sweeps.tidy)
   yield* repeatEvery(tidyInterval, tidying.run)
-  yield* Effect.forkScoped(yield* repeat(startDue, { interval: sweepInterval, isOfShards: true, places: [places] }))
+  return { pass: Effect.all([disconnectDue, abandonDue, renewDue], { discard: true }) }
 })
 
-export const layer = Layer.scopedDiscard(make)
+export const task = leasedTask(
+  {
+    name: "connections.renew",
+    interval: sweepInterval,
+    isOfShards: true,
+    places: { refreshes: outwardPlaces.refreshes }
+  },
+  make
+)

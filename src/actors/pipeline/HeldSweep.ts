@@ -2,9 +2,9 @@
  * Releases held events once the reason is gone: on the next day or a larger plan, the oldest first, as many as the quota
  * allows; when the customer or the connection is active again. After thirty days a held event becomes a dead letter.
  */
-import { Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Option } from "effect"
 import type { CustomerId, EventId, OrganisationId } from "../../domain/Ids.js"
-import { inBatches, makeSweep } from "../LeasedWork.js"
+import { inBatches, leasedTask, type SweepTools } from "../LeasedWork.js"
 import { HeldEvents, type OverReason, overReasons, type QuotaReason } from "../ports/event/HeldEvents.js"
 import { OrganisationReads } from "../ports/organisation/OrganisationReads.js"
 import { Wakeups } from "../ports/run/Wakeups.js"
@@ -16,12 +16,11 @@ const batchSize = 500
 const probeSize = 1
 const reasons: ReadonlyArray<QuotaReason> = ["quota", "storage"]
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ jobs }: SweepTools) {
   const held = yield* HeldEvents
   const organisations = yield* OrganisationReads
   const wakeups = yield* Wakeups
   const quota = yield* makeEventQuota
-  const { jobs, repeat } = yield* makeSweep("events.release_held")
 
   /** Releases a batch of at most `size`. Returns whether there may be more to release. */
   const releaseBatch = Effect.fnUntraced(function* (
@@ -105,7 +104,7 @@ const make = Effect.gen(function* () {
     for (const over of overReasons) yield* settleAll(over)
   })
 
-  return yield* repeat(pass, { interval: pollInterval })
+  return { pass }
 })
 
-export const layer = Layer.scopedDiscard(Effect.flatMap(make, Effect.forkScoped))
+export const task = leasedTask({ name: "events.release_held", interval: pollInterval }, make)

@@ -3,7 +3,7 @@
  * notifications, and into events for triggers. One node at a time has an event, and it leaves the outbox in the statement
  * that adds these, so that none is lost or published twice, on any number of nodes.
  */
-import { Duration, Effect, Layer, Option } from "effect"
+import { Duration, Effect, Option } from "effect"
 import type { CustomerId, TriggerId, WorkflowId } from "../../domain/Ids.js"
 import {
   externalChannels,
@@ -13,7 +13,7 @@ import {
   type NamedSubject
 } from "../../domain/organisation/Notification.js"
 import { outboundBody, startsTriggers } from "../../domain/delivery/OutboundEvent.js"
-import { inBatches, makeSweep } from "../LeasedWork.js"
+import { inBatches, leasedTask, type SweepTools } from "../LeasedWork.js"
 import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/connection/ConnectionStore.js"
 import { DomainEvents, type PublishedEvent } from "../ports/delivery/DomainEvents.js"
@@ -59,7 +59,7 @@ const pollInterval = Duration.seconds(1)
 /** Events of one statement. */
 const batchSize = 200
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ jobs }: SweepTools) {
   const events = yield* DomainEvents
   const { subscribed } = yield* EndpointSubscriptions
   const identifiers = yield* Identifiers
@@ -70,8 +70,6 @@ const make = Effect.gen(function* () {
   const triggers = yield* TriggerReads
   const incoming = yield* Events
   const platform = yield* PlatformConfiguration
-
-  const { jobs, repeat } = yield* makeSweep("events.publish")
 
   const notificationsOf = Effect.fnUntraced(function* (event: DomainEvent) {
     const { at, customerId, organisationId, payload, subject, type } = event
@@ -164,8 +162,7 @@ const make = Effect.gen(function* () {
       wakeups.signalDelivery()
   })
 
-  const publishPending = inBatches(batchSize, events.lease, (pending) => jobs.together(pending, publish))
-  return yield* repeat(publishPending, { interval: pollInterval })
+  return { pass: inBatches(batchSize, events.lease, (pending) => jobs.together(pending, publish)) }
 })
 
-export const layer = Layer.scopedDiscard(Effect.flatMap(make, Effect.forkScoped))
+export const task = leasedTask({ name: "events.publish", interval: pollInterval }, make)

@@ -2,13 +2,13 @@
  * Fires schedules: leases those that are due and commits each tick with the claim on it and the time of the next one, so
  * that a tick fires once on however many nodes, over restarts. Contract: trigger record and states.
  */
-import { Clock, DateTime, Duration, Effect, Layer } from "effect"
+import { Clock, DateTime, Duration, Effect } from "effect"
 import { dueTicks, isMissed, type SkippedTicks } from "../../domain/trigger/DueTicks.js"
 import type { SkipReason } from "../../domain/event/Event.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/trigger/Trigger.js"
-import { inBatches, makeSweep } from "../LeasedWork.js"
+import { inBatches, leasedTask, type SweepTools } from "../LeasedWork.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { type DueSchedule, Schedules } from "../ports/event/Schedules.js"
 import { type Arrival, Events } from "../ports/event/Events.js"
@@ -40,11 +40,10 @@ const skippedPayload = ({ count, from, to }: SkippedTicks): Json => ({
 const chunksOf = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(all.length / chunkSize) }, (_, at) => all.slice(at * chunkSize, (at + 1) * chunkSize))
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ jobs }: SweepTools) {
   const schedules = yield* Schedules
   const events = yield* Events
   const identifiers = yield* Identifiers
-  const sweep = yield* makeSweep<DueSchedule>("schedules.fire")
 
   /** Commits the event of a tick; `dueAt`: the state that it replaces, `next`: the tick that follows. */
   const commitTick = Effect.fnUntraced(function* (
@@ -137,7 +136,7 @@ const make = Effect.gen(function* () {
   const handleChunk = Effect.fnUntraced(function* (dues: ReadonlyArray<DueSchedule>) {
     const found = yield* schedules.triggers(dues.map(({ id }) => id))
     const triggers = new Map(found.map((one) => [one.id, one]))
-    yield* sweep.jobs.each(
+    yield* jobs.each(
       dues,
       (due) => {
         const trigger = triggers.get(due.id)
@@ -165,20 +164,12 @@ const make = Effect.gen(function* () {
         const { after, audit, event } = disablingOf(identifiers, trigger, "failures", message, at)
         return schedules.disable(after, event, audit)
       })
-    yield* Effect.forEach(failing, (trigger) => sweep.jobs.attempt(trigger, Effect.flatMap(trigger.read, disable)))
+    yield* Effect.forEach(failing, (trigger) => jobs.attempt(trigger, Effect.flatMap(trigger.read, disable)))
   })
 
   const pass = (advance: Effect.Effect<void>) => Effect.zipRight(disableFailing(), fireDue(advance))
 
-  return { pass, repeat: sweep.repeat }
+  return { pass }
 })
 
-/** @internal One pass, for tests. */
-export const makeSchedulePass = Effect.map(make, ({ pass }) => pass)
-
-export const layer = Layer.scopedDiscard(
-  Effect.gen(function* () {
-    const { pass, repeat } = yield* make
-    yield* Effect.forkScoped(yield* repeat(pass, { interval: sweepInterval }))
-  })
-)
+export const task = leasedTask({ name: "schedules.fire", interval: sweepInterval }, make)

@@ -4,12 +4,11 @@
  */
 import { Context, type Effect } from "effect"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { StoredJobTask } from "./FailedJobs.js"
 
 export class DueTasks extends Context.Tag("svc/DueTasks")<
   DueTasks,
   {
     /** Those of the tasks that have work to look for: of shards of this node, or of no shard. */
-    readonly among: (tasks: ReadonlyArray<StoredJobTask>) => Effect.Effect<ReadonlyArray<StoredJobTask>, Unavailable>
+    readonly among: (tasks: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, Unavailable>
   }
 >() {}

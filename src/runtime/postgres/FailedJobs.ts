@@ -1,6 +1,6 @@
 /** The port `FailedJobs` on the writer's pool, and the condition by which a lease leaves out what is set aside. */
 import { Cause, Effect, Layer, Schema } from "effect"
-import { FailedJobs, type StoredJobTask } from "../../actors/ports/FailedJobs.js"
+import { FailedJobs } from "../../actors/ports/FailedJobs.js"
 import { describe } from "../telemetry/SafeError.js"
 import { WriterSql } from "./database/Pools.js"
 import { execute, firstRow, recordsOf } from "./database/DatabaseUnavailable.js"
@@ -16,7 +16,7 @@ const longestMinutes = 24 * 60
 const named = 5
 
 /** A condition of SQL: the job whose id the expression is, is not set aside. */
-export const notSetAside = (task: StoredJobTask, id: string): string =>
+export const notSetAside = (task: string, id: string): string =>
   `NOT EXISTS (SELECT FROM failed_jobs f WHERE f.task = '${task}' AND f.job = ${id} AND f.set_aside_until > now())`
 
 const isSetAside = `COALESCE(set_aside_until > now(), false) AS "isSetAside"`

@@ -1,11 +1,11 @@
 /**
- * The statements of leased work: written once, for the kinds that `WorkKinds.ts` describes. A statement that takes rows
- * waits for no lock: it leaves out what another one has locked.
+ * The statements of leased work: written once, for kinds that are data. Each stands in its driver, or in `WorkKinds.ts` if
+ * other modules use it, too. A statement that takes rows waits for no lock: it leaves out what another one has locked.
  */
 import { type Sql, castRows } from "./database/Sql.js"
 import { Effect } from "effect"
 import type { PlaceBounds, Room } from "../../actors/Places.js"
-import type { StoredJob, StoredJobTask } from "../../actors/ports/FailedJobs.js"
+import type { StoredJob } from "../../actors/ports/FailedJobs.js"
 import type { DueWork, FindWork, LeasedWork } from "../../actors/ports/LeasedWork.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { execute, rowsOf } from "./database/DatabaseUnavailable.js"
@@ -15,9 +15,9 @@ import { notSetAside } from "./FailedJobs.js"
 const mostConsidered = 1_000
 
 /** A kind of stored work, as data. Its conditions and expressions are SQL and call a row `w`. */
-export interface DueKind {
-  /** By which a job that fails is set aside; `null`: such a job becomes a dead letter instead. */
-  readonly task: StoredJobTask | null
+export interface DueKind<N extends string = string> {
+  /** The task by which a job that fails is set aside; `null`: such a job becomes a dead letter instead. */
+  readonly task: N | null
   readonly table: string
   /** Joins to the table, for its condition. */
   readonly joins?: string
@@ -40,13 +40,15 @@ export interface DueKind {
    * that the work of a node that hangs keeps nobody else's waiting. Absent: each node takes any row.
    */
   readonly hasShards?: true
+  /** Whether there is work is asked without `isWanted`, and of what is set aside as well. */
+  readonly isAskedInAll?: true
 }
 
 /** Of work that is leased. */
-export interface WorkKind extends DueKind {
+export interface WorkKind<N extends string = string> extends DueKind<N> {
   readonly lease: {
-    /** The column with the time until which a node has the row. */
-    readonly until: string
+    /** The column with the time until which a node has the row. Default: `leased_until`. */
+    readonly until?: string
     readonly seconds: number
     /** The column that names the process which has it, if only that one may end it. */
     readonly holder?: string
@@ -60,10 +62,10 @@ export interface WorkKind extends DueKind {
 }
 
 /** Work without a lease is locked by the statement that ends it. */
-type LeasableKind = DueKind & Partial<Pick<WorkKind, "lease">>
+type LeasableKind<N extends string = string> = DueKind<N> & Partial<Pick<WorkKind, "lease">>
 
 /** Of work that waits for a partner outside. */
-export interface PlacedKind extends LeasableKind {
+export interface PlacedKind<N extends string = string> extends LeasableKind<N> {
   readonly partner: string
   readonly bounds: PlaceBounds
 }
@@ -78,10 +80,13 @@ const isAmong = ({ key }: DueKind) =>
     ? `w.${key[0]} = ANY($1::text[])`
     : `(${key.map((column) => `w.${column}`).join(", ")}) IN (SELECT * FROM unnest(${key.map((_, at) => `$${at + 1}::text[]`).join(", ")}))`
 
+/** The column with the time until which a node has the row. */
+export const leasedUntil = ({ lease: { until = "leased_until" } }: Pick<WorkKind, "lease">): string => until
+
 /** The condition of work that a node may take now. */
 const canBeTaken = ({ dueAt, isDue, lease }: LeasableKind): string => {
   if (lease === undefined) return isDue
-  const until = `w.${lease.until}`
+  const until = `w.${leasedUntil({ lease })}`
   return `${isDue} AND ${until === dueAt ? `${until} <= now()` : `(${until} IS NULL OR ${until} <= now())`}`
 }
 
@@ -95,16 +100,18 @@ const isLookedFor = (kind: LeasableKind): string => {
 /** Whether there is work that a node may take now. */
 export const hasWork = (kind: LeasableKind): string => `EXISTS (SELECT FROM ${fromSql(kind)} WHERE ${canBeTaken(kind)})`
 
-/** Whether there is work of those that a node looks for: without what is set aside. */
+/** Whether there is work that a sweep would find. */
 export const isWorkLookedFor = (kind: LeasableKind): string =>
-  `EXISTS (SELECT FROM ${fromToFind(kind)} WHERE ${isLookedFor(kind)})`
+  kind.isAskedInAll === true ? hasWork(kind) : `EXISTS (SELECT FROM ${fromToFind(kind)} WHERE ${isLookedFor(kind)})`
 
 /** The end of a lease that begins now. */
 export const leaseEnd = ({ lease }: WorkKind): string => `now() + interval '${lease.seconds} seconds'`
 
 /** The assignments that end a lease. */
-export const noLease = ({ lease: { holder, until } }: WorkKind): string =>
-  holder === undefined ? `${until} = NULL` : `${until} = NULL, ${holder} = NULL`
+export const noLease = (kind: WorkKind): string => {
+  const { holder } = kind.lease
+  return holder === undefined ? `${leasedUntil(kind)} = NULL` : `${leasedUntil(kind)} = NULL, ${holder} = NULL`
+}
 
 /** Reads the work that is due, in order. */
 export const dueSql = (kind: LeasableKind, columns: string, limit: number | "$1" = "$1"): string =>
@@ -122,14 +129,14 @@ export const takeFound = (kind: LeasableKind, columns: string, condition = isAmo
  * assignments.
  */
 export const leaseSql = (kind: WorkKind, rows: "found" | "due" | { readonly where: string }, set = ""): string => {
-  const { key, lease, reads, table } = kind
+  const { key, reads, table } = kind
   const columns = [...key.map((column) => `w.${column}`), ...(reads === undefined ? [] : [reads])].join(", ")
   const taken =
     rows === "due"
       ? withoutWaiting(dueSql(kind, columns))
       : takeFound(kind, columns, rows === "found" ? undefined : rows.where)
   return `WITH due AS MATERIALIZED (${taken})
-    UPDATE ${table} w SET ${lease.until} = ${leaseEnd(kind)} ${set === "" ? "" : `, ${set}`} FROM due
+    UPDATE ${table} w SET ${leasedUntil(kind)} = ${leaseEnd(kind)} ${set === "" ? "" : `, ${set}`} FROM due
     WHERE ${key.map((column) => `w.${column} = due.${column}`).join(" AND ")}
     RETURNING ${idSql(kind)} AS id, w.org AS "organisationId", ${kind.columns}`
 }
@@ -200,7 +207,7 @@ export const endFormerLeases = (sql: Sql, kind: WorkKind, condition = "true") =>
     isAlone
       ? Effect.asVoid(
           sql.unsafe(
-            `UPDATE ${kind.table} SET ${lostLease(kind)} WHERE ${kind.lease.holder ?? kind.lease.until} IS NOT NULL AND ${condition}`
+            `UPDATE ${kind.table} SET ${lostLease(kind)} WHERE ${kind.lease.holder ?? leasedUntil(kind)} IS NOT NULL AND ${condition}`
           )
         )
       : Effect.void
@@ -209,7 +216,7 @@ export const endFormerLeases = (sql: Sql, kind: WorkKind, condition = "true") =>
 /** The operations that kinds have in common. */
 export const makeLeasedWork = <J extends StoredJob>(sql: Sql, kind: WorkKind): LeasedWork<J> => {
   const [foundSql, batchSql] = [leaseSql(kind, "found"), leaseSql(kind, "due")]
-  const renewSql = `UPDATE ${kind.table} w SET ${kind.lease.until} = ${leaseEnd(kind)} WHERE ${isAmong(kind)}`
+  const renewSql = `UPDATE ${kind.table} w SET ${leasedUntil(kind)} = ${leaseEnd(kind)} WHERE ${isAmong(kind)}`
   const keysOf = (jobs: ReadonlyArray<Pick<StoredJob, "id">>) => {
     const keys = jobs.map(({ id }) => keyOf(kind, id))
     return kind.key.map((_, at) => keys.map((values) => values[at]))

@@ -8,7 +8,6 @@ import * as ConnectionCreation from "../../actors/connection/ConnectionCreation.
 import * as Connections from "../../actors/connection/Connections.js"
 import * as Permits from "../../actors/connection/SharedPermits.js"
 import { LocalOwners } from "../../actors/connection/LocalOwners.js"
-import * as ConnectionSweep from "../../actors/connection/Sweep.js"
 import { LastUse } from "../../actors/connection/LastUse.js"
 import * as EventRuns from "../../actors/execution/EventRuns.js"
 import * as ExecutionActor from "../../actors/execution/Actor.js"
@@ -17,22 +16,15 @@ import * as Executions from "../../actors/execution/Executions.js"
 import * as RunPlaces from "../../actors/execution/RunPlaces.js"
 import * as QueueSignals from "../../actors/execution/QueueSignals.js"
 import * as Sweep from "../../actors/execution/Sweep.js"
-import * as Deliver from "../../actors/pipeline/Deliver.js"
 import * as Dispatch from "../../actors/pipeline/Dispatch.js"
 import * as Events from "../../actors/pipeline/Events.js"
-import * as SubscriptionSweep from "../../actors/pipeline/SubscriptionSweep.js"
 import { Patterns } from "../../actors/Patterns.js"
 import * as Places from "../../actors/Places.js"
-import * as PollSweep from "../../actors/pipeline/PollSweep.js"
-import * as ScheduleSweep from "../../actors/pipeline/ScheduleSweep.js"
 import * as IntakeLoad from "../../actors/pipeline/IntakeLoad.js"
-import * as HeldSweep from "../../actors/pipeline/HeldSweep.js"
 import * as WebhookSecrets from "../../actors/pipeline/WebhookSecrets.js"
 import * as Replay from "../../actors/pipeline/Replay.js"
-import * as ReplaySweep from "../../actors/pipeline/ReplaySweep.js"
 import * as ApprovalMails from "../../actors/pipeline/ApprovalMails.js"
 import * as AddressConfirmations from "../../actors/pipeline/AddressConfirmations.js"
-import * as Outbound from "../../actors/pipeline/Outbound.js"
 import { BackgroundTasks, makeRegistry } from "../../actors/ports/BackgroundTasks.js"
 import { MailServer } from "../../actors/ports/delivery/MailServer.js"
 import { Origin } from "../../actors/ports/Origin.js"
@@ -61,11 +53,13 @@ import * as ConnectedEgress from "../egress/ConnectedEgress.js"
 import * as Egress from "../egress/Egress.js"
 import * as OperatorNetworks from "../egress/OperatorNetworks.js"
 import * as Surfaces from "../http/Surfaces.js"
+import { outwardPlaces } from "../../domain/Limits.js"
 import { serviceRelease } from "../../domain/run/ServiceRelease.js"
 import { resolveSecrets } from "../vault/InstallationSecrets.js"
 import { doesWork, Settings } from "../configuration/Config.js"
 import { build } from "./Build.js"
 import { Databases, ProvidedSecrets } from "./Layers.js"
+import * as LeasedTasks from "./LeasedTasks.js"
 import * as NodeEnd from "./NodeEnd.js"
 import * as WorkspaceLayers from "./Workspaces.js"
 import { asPhase } from "./Phases.js"
@@ -77,18 +71,13 @@ import * as WriteIntents from "../postgres/unified/WriteIntents.js"
 import * as ConnectionReads from "../postgres/connection/ConnectionReads.js"
 import { AuditRows } from "../postgres/AuditRow.js"
 import * as ConnectionStore from "../postgres/connection/ConnectionStore.js"
-import * as ConnectionSweeps from "../postgres/connection/ConnectionSweeps.js"
 import { Commits, makeCommitLog } from "../postgres/database/CommitLog.js"
 import * as Connectors from "../postgres/connection/Connectors.js"
 import * as CustomerReads from "../postgres/organisation/CustomerReads.js"
-import * as Deliveries from "../postgres/delivery/Deliveries.js"
 import * as MailAddresses from "../postgres/delivery/MailAddresses.js"
-import * as DomainEvents from "../postgres/delivery/DomainEvents.js"
 import * as RunNotifications from "../postgres/delivery/RunNotifications.js"
-import * as DueTasks from "../postgres/DueTasks.js"
 import * as FailedJobs from "../postgres/FailedJobs.js"
 import * as EndpointSubscriptions from "../postgres/delivery/EndpointSubscriptions.js"
-import * as DeadLetters from "../postgres/event/DeadLetters.js"
 import * as EventReads from "../postgres/event/EventReads.js"
 import * as OpenEvents from "../postgres/event/OpenEvents.js"
 import * as DirectStream from "../postgres/event/DirectStream.js"
@@ -97,9 +86,6 @@ import * as ExecutionReads from "../postgres/run/ExecutionReads.js"
 import * as CommittedChanges from "../postgres/watch/CommittedChanges.js"
 import * as ExecutionStats from "../postgres/run/ExecutionStats.js"
 import * as WebhookSecretReads from "../postgres/delivery/WebhookSecretReads.js"
-import * as Subscriptions from "../postgres/trigger/Subscriptions.js"
-import * as Polls from "../postgres/trigger/Polls.js"
-import * as Schedules from "../postgres/trigger/Schedules.js"
 import * as TriggerMeter from "../postgres/trigger/TriggerMeter.js"
 import * as TriggerReads from "../postgres/trigger/TriggerReads.js"
 import * as InstallationReads from "../postgres/organisation/InstallationReads.js"
@@ -120,7 +106,6 @@ import * as QuotaWarnings from "../postgres/quota/QuotaWarnings.js"
 import * as LimitCounters from "../postgres/organisation/LimitCounters.js"
 import * as Changes from "../../actors/management/Changes.js"
 import { Pages } from "../../actors/management/Pages.js"
-import * as HeldEvents from "../postgres/event/HeldEvents.js"
 import * as StorageUsage from "../postgres/organisation/StorageUsage.js"
 import * as TroubleProbe from "../postgres/database/TroubleProbe.js"
 import * as UsageDays from "../postgres/organisation/UsageDays.js"
@@ -132,7 +117,6 @@ import * as Runnables from "../postgres/run/Runnables.js"
 import * as RunReads from "../postgres/run/RunReads.js"
 import * as Runs from "../postgres/run/Runs.js"
 import * as StartQueue from "../postgres/run/StartQueue.js"
-import * as StateSealing from "../postgres/run/StateSealing.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
 import * as Vault from "../vault/Vault.js"
@@ -159,7 +143,7 @@ const pure = Layer.unwrapEffect(
       Layer.succeed(Origin, publicUrl),
       Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
-      Places.layer,
+      Places.layer({ ...LeasedTasks.places, tests: outwardPlaces.tests }),
       Wakeups.layer
     ).pipe(Layer.provideMerge(ShareOwners.layer))
   })
@@ -221,7 +205,6 @@ const stores = Layer.mergeAll(
   ProviderSignIns.layer,
   Connectors.layer,
   ConnectionStore.layer,
-  ConnectionSweeps.layer,
   ConnectionReads.layer,
   FieldMapReads.layer,
   WriteIntents.layer,
@@ -230,19 +213,13 @@ const stores = Layer.mergeAll(
   CustomerReads.layer,
   InstallationReads.layer,
   OrganisationReads.layer,
-  HeldEvents.layer,
   OpenEvents.layer,
   StorageUsage.layer,
   UsageDays.layer,
   EventReads.layer,
-  DeadLetters.layer,
   TriggerReads.layer,
   TriggerMeter.layer,
-  Schedules.layer,
-  Polls.layer,
-  Subscriptions.layer,
   WebhookSecretReads.layer,
-  DomainEvents.layer,
   RunNotifications.layer,
   MailAddresses.layer,
   FailedJobs.layer,
@@ -253,8 +230,7 @@ const stores = Layer.mergeAll(
   CommittedChanges.layer,
   LimitCounters.layer,
   ProviderWindows.layer,
-  Deliveries.layer,
-  DueTasks.layer,
+  LeasedTasks.stores,
   StartQueue.layer,
   ClusterReads.layer(build)
 ).pipe(Layer.provideMerge(records))
@@ -278,11 +254,7 @@ const clock = Clock.layer.pipe(Layer.provide(Runs.layer))
 // --- Actors ---
 
 /** The owners of connections: credentials, refreshes, providers' limits. */
-const connections = Layer.mergeAll(
-  ConnectionActor.layer,
-  ConnectionCreation.layer,
-  onWorkers(ConnectionSweep.layer)
-).pipe(Layer.provide(LastUse.Default))
+const connections = Layer.merge(ConnectionActor.layer, ConnectionCreation.layer).pipe(Layer.provide(LastUse.Default))
 /** Shared by the owners of connections and their callers. */
 const residents = LocalOwners.Default.pipe(Layer.provide(LastUse.Default))
 const connected = Layer.merge(UnifiedRecords.layer, AccountEntities.layer).pipe(
@@ -300,14 +272,6 @@ const actors = Layer.unwrapEffect(
     const settings = yield* Settings
     const { natsUrl, runSlots } = settings
     const options = { slots: runSlots }
-    const sweeps = Layer.mergeAll(
-      Sweep.layer(options),
-      ScheduleSweep.layer,
-      PollSweep.layer,
-      SubscriptionSweep.layer,
-      HeldSweep.layer,
-      ReplaySweep.layer
-    )
     return Layer.mergeAll(
       Executions.layer(options),
       ExecutionActor.layer,
@@ -316,7 +280,7 @@ const actors = Layer.unwrapEffect(
       CommitNews.layer,
       TenantActor.layer,
       ShardActor.layer,
-      onWorkers(sweeps)
+      onWorkers(Sweep.layer(options))
     ).pipe(
       Layer.provideMerge(Replay.layer),
       Layer.provideMerge(Events.layer({ dispatchesAtOnce: Option.isNone(natsUrl) && doesWork(settings) })),
@@ -341,17 +305,7 @@ const cluster = Layer.unwrapEffect(
 /** Everything but the server. */
 export const serviceLayer = asPhase("surfaces")(Surfaces.layer).pipe(
   Layer.provide(asPhase("use cases")(useCases)),
-  Layer.provideMerge(
-    onWorkers(
-      Layer.mergeAll(
-        Deliver.layer(),
-        Outbound.layer,
-        AddressConfirmations.layer,
-        ApprovalMails.layer,
-        StateSealing.layer
-      )
-    )
-  ),
+  Layer.provideMerge(onWorkers(Layer.mergeAll(LeasedTasks.sweeps, AddressConfirmations.layer, ApprovalMails.layer))),
   Layer.provideMerge(CallbackSecrets.layer),
   Layer.provideMerge(NodeEnd.layer),
   Layer.provideMerge(asPhase("actors")(actors)),

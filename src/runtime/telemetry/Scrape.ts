@@ -57,7 +57,7 @@ const egressReadings = ({ capacity, open, refused, waiting }: EgressReadings): R
 ]
 
 const placeReadings = (all: OutwardPlaces["Type"]): ReadonlyArray<Gauge> =>
-  Object.entries(all).flatMap(([use, places]) => {
+  [...all].flatMap(([use, places]) => {
     const { held, slow, waiting } = places.readings()
     const labels = { use }
     return [

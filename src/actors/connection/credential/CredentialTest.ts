@@ -15,7 +15,7 @@ import type { OrganisationId } from "../../../domain/Ids.js"
 import { makeScrubber } from "../../../domain/access/Redaction.js"
 import { Patterns } from "../../Patterns.js"
 import { inSlices } from "../../SlicedWork.js"
-import { OutwardPlaces } from "../../Places.js"
+import { placesFor } from "../../Places.js"
 import { Egress, type EgressFailure } from "../../ports/Egress.js"
 import { holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -47,7 +47,7 @@ const make = Effect.gen(function* () {
   const identifiers = yield* Identifiers
   const digests = yield* Digests
   const ledger = yield* HeldBytes
-  const { tests: places } = yield* OutwardPlaces
+  const places = yield* placesFor("tests")
   const patterns = yield* Patterns
   const shareOwners = yield* ShareOwners
 

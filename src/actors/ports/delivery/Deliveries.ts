@@ -3,10 +3,10 @@ import { Context, type Duration, type Effect } from "effect"
 import type { Delivery, Verdict } from "../../../domain/delivery/Delivery.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { FindWork } from "../LeasedWork.js"
-import type { PlaceUse, Room } from "../../Places.js"
+import type { Room } from "../../Places.js"
 
 /** Deliveries to endpoints, and notifications: neither takes the places of the other. */
-export type DeliveryUse = Extract<PlaceUse, "deliveries" | "notifications">
+export type DeliveryUse = "deliveries" | "notifications"
 
 export class Deliveries extends Context.Tag("svc/Deliveries")<
   Deliveries,

@@ -7,7 +7,7 @@ import type { Room } from "../../../actors/Places.js"
 import { type Delivery, type DeliveryEndpoint, isGone, type Verdict } from "../../../domain/delivery/Delivery.js"
 import { callbackSecretOverlap, outwardPlaces } from "../../../domain/Limits.js"
 import { disableAfterFailing } from "../../../domain/delivery/WebhookEndpoint.js"
-import { accountSql, endFormerLeases, findCtes, leaseSql, roomValues, settleSql } from "../LeasedWork.js"
+import { accountSql, endFormerLeases, findCtes, leasedUntil, leaseSql, roomValues, settleSql } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
 import { deliveries, endpointSql } from "../WorkKinds.js"
@@ -16,6 +16,8 @@ import { rowDecoder } from "../record/Table.js"
 
 /** The kind apart from its places, which the uses do not share. */
 const kind = deliveries("deliveries")
+
+export const work = [kind] as const
 
 const Strings = Schema.Array(Schema.String)
 
@@ -28,7 +30,7 @@ const attemptColumns = "id, org, endpoint_id, delivery_id, event_type, number, o
  */
 const findSql = (use: DeliveryUse) => `
   WITH ${findCtes(deliveries(use), ", w.endpoint_id IS NOT NULL AND e.status IS DISTINCT FROM 'active' AS is_closed")}, skipped AS (
-    UPDATE deliveries d SET status = 'undelivered', finished_at = now(), ${kind.lease.until} = NULL, last_error = 'the endpoint is disabled'
+    UPDATE deliveries d SET status = 'undelivered', finished_at = now(), ${leasedUntil(kind)} = NULL, last_error = 'the endpoint is disabled'
     FROM due WHERE d.id = due.id AND due.is_closed AND d.status = 'pending'
     RETURNING d.id, d.org, d.endpoint_id, d.event_type, d.attempts
   ), noted AS (
@@ -78,7 +80,7 @@ const claimAmongSql = claimSql(`busy AS MATERIALIZED (
 const fullSql = `
   WITH busy AS MATERIALIZED (
     SELECT ${accountSql("w.org")} AS account, ${kind.partner} AS partner, w.kind = 'notification' AS notifies
-    FROM deliveries w ${kind.joinsToFind ?? ""} WHERE w.status = 'pending' AND w.${kind.lease.until} > now())
+    FROM deliveries w ${kind.joinsToFind ?? ""} WHERE w.status = 'pending' AND w.${leasedUntil(kind)} > now())
   SELECT ARRAY(SELECT account FROM busy WHERE notifies = $1 GROUP BY account, notifies HAVING count(*) >= ${boundSql("perAccount")}) AS accounts,
     ARRAY(SELECT partner FROM busy WHERE notifies = $1 GROUP BY partner, notifies HAVING count(*) >= ${boundSql("perPartner")}) AS partners`
 const decodeFull = rowDecoder("deliveries", { accounts: Strings, partners: Strings })

@@ -3,12 +3,26 @@ import { Effect, Layer } from "effect"
 import { DomainEvents, type PublishedEvent } from "../../../actors/ports/delivery/DomainEvents.js"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
 import { platformAutoReplay, startedReplays } from "../event/ReplayCauses.js"
-import { endFormerLeases, leaseSql, noLease } from "../LeasedWork.js"
+import { endFormerLeases, leaseSql, noLease, type WorkKind } from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
 import { execute, rowsOf } from "../database/DatabaseUnavailable.js"
-import { domainEvents as kind } from "../WorkKinds.js"
 import type { DomainEvent } from "../../../actors/ports/connection/ConnectionStore.js"
 import { castRows } from "../database/Sql.js"
+
+/** The outbox: one node at a time hands an event over. It leaves in the statement that publishes it. */
+const kind = {
+  task: "events.publish",
+  table: "domain_events",
+  key: ["id"],
+  isDue: "true",
+  dueAt: "w.at",
+  orderBy: "w.id",
+  // Longer than a batch takes that is handed over to triggers.
+  lease: { seconds: 15 },
+  columns: `w.type, w.subject, w.customer_id AS "customerId", w.payload, w.at`
+} as const satisfies WorkKind
+
+export const work = [kind] as const
 
 const batchSql = leaseSql(kind, "due")
 const releaseSql = `UPDATE domain_events w SET ${noLease(kind)} WHERE w.id = ANY($1::text[])`

@@ -16,17 +16,41 @@ import { DeadLetterId, EventId } from "../../../domain/Ids.js"
 import { isObject, type Json, StoredJson } from "../../../domain/Json.js"
 import { autoReplays, eventLimits } from "../../../domain/Limits.js"
 import { AuditRows } from "../AuditRow.js"
-import { changeSql, dueSql, leaseEnd, makeLeasedWork, withoutWaiting } from "../LeasedWork.js"
+import { changeSql, dueSql, leaseEnd, makeLeasedWork, type WorkKind, withoutWaiting } from "../LeasedWork.js"
 import { AppSql, WriterSql } from "../database/Pools.js"
 import { deployedLetters, platformAutoReplay, reconnectedLetters } from "./ReplayCauses.js"
 import { lettersInScope } from "./ScopedRows.js"
 import { exactPayload, EventRow } from "./EventRows.js"
 import { databaseUnavailable, execute, rowsOf } from "../database/DatabaseUnavailable.js"
-import { replays, scheduledLetters } from "../WorkKinds.js"
 import { organisationReader } from "../database/OrganisationRole.js"
 import { castRows } from "../database/Sql.js"
 import { Event } from "../../../domain/event/Event.js"
 import { countOf, rowDecoder } from "../record/Table.js"
+
+/** Replays of many dead letters. The lease is the time of a replay's next part. */
+const replays = {
+  task: "events.replay",
+  table: "replays",
+  key: ["id"],
+  isDue: "w.status = 'running'",
+  dueAt: "w.next_at",
+  lease: { until: "next_at", seconds: 15 },
+  columns: `w.space AS "spaceId", w.filter, w.most AS limit, w.per_second AS "ratePerSecond", w.created_by AS "createdBy",
+    w.after, w.replayed, w.failed, w.causes`
+} as const satisfies WorkKind
+
+/** Dead letters that their policies replay on a schedule. The lease is the time at which the schedule looks again. */
+const scheduledLetters = {
+  task: "events.replay",
+  table: "dead_letters",
+  key: ["id"],
+  isDue: "(w.status = 'pending' OR w.status = 'replaying' AND w.replay_cause = 'schedule')",
+  dueAt: "w.replay_at",
+  lease: { until: "replay_at", seconds: 15 },
+  columns: `w.space AS "spaceId"`
+} as const satisfies WorkKind
+
+export const work = [replays, scheduledLetters] as const
 
 const seconds = (duration: Duration.Duration) => Duration.toSeconds(duration)
 

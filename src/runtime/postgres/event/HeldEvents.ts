@@ -1,5 +1,5 @@
 /** The port `HeldEvents` on the writer's pool. Each statement uses a partial index of the events that it looks for. */
-import { Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import {
   type DueEvent,
   type HeldEvent,
@@ -8,15 +8,26 @@ import {
   type QuotaReason
 } from "../../../actors/ports/event/HeldEvents.js"
 import { EventId, OrganisationId } from "../../../domain/Ids.js"
+import { longestHold } from "../../../domain/Limits.js"
 import { notSetAside } from "../FailedJobs.js"
-import { dueSql, takeFound } from "../LeasedWork.js"
+import { type DueKind, dueSql, takeFound } from "../LeasedWork.js"
 import { keptEventColumns } from "../journal/EventRow.js"
 import { allowanceRow, allowances, countersOf, decideCtes, openCountersSql } from "../quota/QuotaDecision.js"
 import { WriterSql } from "../database/Pools.js"
 import { databaseUnavailable, execute, recordsOf, rowsOf } from "../database/DatabaseUnavailable.js"
-import { expiredHolds } from "../WorkKinds.js"
 import { castRows } from "../database/Sql.js"
 import { rowDecoder } from "../record/Table.js"
+
+/** Events that were held for too long. One becomes a dead letter in the statement that locks it. */
+const expiredHolds = {
+  task: "events.release_held",
+  table: "events",
+  key: ["id"],
+  isDue: `w.status = 'held'
+    AND w.id < 'evt_' || substr(svc_ulid_bound(now() - interval '${Duration.toSeconds(longestHold)} seconds'), 6)`,
+  dueAt: "w.received_at",
+  orderBy: "w.id"
+} as const satisfies DueKind
 
 /** The condition as the indexes have it; a parameter would not match them. */
 const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connection_inactive"]: string } = {
@@ -27,11 +38,13 @@ const heldBecause: { readonly [R in QuotaReason | "customer_suspended" | "connec
 }
 
 /** Whether any event is held that may be released. */
-export const anyHeld = Object.values(heldBecause)
+const anyHeld = Object.values(heldBecause)
   .map((condition) => `EXISTS (SELECT FROM events e WHERE ${condition})`)
   .join(" OR ")
 
-const canBeReleased = notSetAside("events.release_held", "e.id")
+export const work = [anyHeld, expiredHolds] as const
+
+const canBeReleased = notSetAside(expiredHolds.task, "e.id")
 
 /** The values of a column among held events: reads one index entry for each. */
 const distinctSql = (column: string, condition: string) => `

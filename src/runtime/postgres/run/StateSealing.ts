@@ -4,24 +4,43 @@
  * meanwhile, and store what they write sealed.
  */
 import type { SqlError } from "@effect/sql/SqlError"
-import { Duration, Effect, Layer, Schema } from "effect"
-import { makeSweep } from "../../../actors/LeasedWork.js"
+import { Duration, Effect, Schema } from "effect"
+import { leasedTask, type SweepTools } from "../../../actors/LeasedWork.js"
 import { BackgroundTasks } from "../../../actors/ports/BackgroundTasks.js"
 import { Vault } from "../../../actors/ports/Vault.js"
-import { dueSql, takeFound } from "../LeasedWork.js"
+import { notSetAside } from "../FailedJobs.js"
+import { type DueKind, dueSql, takeFound } from "../LeasedWork.js"
 import { writeRemaining } from "../database/BackgroundWork.js"
 import { WriterSql } from "../database/Pools.js"
-import { sealState, type StateKey, stateKeyOwner } from "./StateRow.js"
-import { clearState as kind, stateKey as columns } from "../WorkKinds.js"
+import { sealState, type StateKey, stateKeyOwner, stateKeyOwnerSql } from "./StateRow.js"
 import { countOf, rowDecoder } from "../record/Table.js"
 
-const task = "state.seal"
+const name = "state.seal"
 /** Values of a batch, and the characters after which it takes no further one. */
 const batchSize = 200
 const batchCharacters = 512 * 1024
 /** Between two batches: leaves the database and the main loop to requests. */
 const breath = Duration.millis(10)
 const interval = Duration.seconds(5)
+
+const columns = ["org", "space", "scope", "environment", "owner", "key"] as const
+const stateKeySql = columns.map((column) => `w.${column}`).join(", ")
+
+/**
+ * Values of `svc.state` that earlier releases stored in clear, after the key `$1` to `$6`. One is sealed by the statement
+ * that locks it. The id of a job has nothing in clear that a tenant chose: `/readyz` and the log show it.
+ */
+const kind = {
+  task: name,
+  table: "key_values",
+  key: columns,
+  id: `encode(sha256(convert_to(json_build_array(${stateKeySql})::text, 'UTF8')), 'hex')`,
+  isDue: "w.value IS NOT NULL",
+  isWanted: `(${stateKeySql}) > ($1, $2, $3, $4, $5, $6) AND ${notSetAside(name, stateKeyOwnerSql)}`,
+  dueAt: "w.updated_at",
+  orderBy: stateKeySql,
+  isAskedInAll: true
+} as const satisfies DueKind
 
 const keyOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ")
 
@@ -61,10 +80,12 @@ const sealSql = `
   )})
   UPDATE key_values t SET value = NULL, sealed = locked.sealed FROM locked WHERE t.ctid = locked.ctid`
 
-const makeSealing = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* ({ jobs }: SweepTools) {
   const sql = yield* WriterSql
   const vault = yield* Vault
-  const { jobs, repeat } = yield* makeSweep(task)
+  const { recordRemaining } = (yield* BackgroundTasks).register(name)
+  /** What this process wrote last: a pass that finds nothing writes nothing. */
+  let written: number | undefined
 
   const seal = Effect.fnUntraced(function* (rows: ReadonlyArray<ClearRow>) {
     const sealed: Array<Buffer> = []
@@ -95,47 +116,38 @@ const makeSealing = Effect.gen(function* () {
 
   const count = Effect.map(sql`SELECT count(*)::int AS n FROM key_values WHERE value IS NOT NULL`, countOf)
 
-  /** For `svc cluster status`. */
-  const write = (remaining: number) => writeRemaining(sql, { task, remaining })
-
-  return { count, nextBatch, repeat, sealBatch, write }
-})
-
-export const layer = Layer.scopedDiscard(
-  Effect.gen(function* () {
-    const { count, nextBatch, repeat, sealBatch, write } = yield* makeSealing
-    const { recordRemaining } = (yield* BackgroundTasks).register(task)
-    /** What this process wrote last: a pass that finds nothing writes nothing. */
-    let written: number | undefined
-    const record = (remaining: number) =>
-      Effect.suspend(() => {
-        recordRemaining(remaining)
-        if (remaining === written) return Effect.void
-        written = remaining
-        return write(remaining)
-      })
-
-    const pass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
-      const before = yield* count
-      yield* record(before)
-      if (before === 0) return
-      let after: StateKey | undefined
-      for (let passed = 0; ;) {
-        const rows = yield* nextBatch(after)
-        if (rows.length === 0) break
-        yield* sealBatch(rows)
-        after = rows.at(-1)
-        passed += rows.length
-        // An estimate, so that no batch counts the table: the end of the pass counts it.
-        yield* record(Math.max(1, before - passed))
-        yield* Effect.zipRight(advance, Effect.sleep(breath))
-      }
-      const left = yield* count
-      yield* record(left)
-      if (left < before)
-        yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
+  /** For `/readyz`, the metrics, and `svc cluster status`. */
+  const record = (remaining: number) =>
+    Effect.suspend(() => {
+      recordRemaining(remaining)
+      if (remaining === written) return Effect.void
+      written = remaining
+      return writeRemaining(sql, { task: name, remaining })
     })
 
-    yield* Effect.forkScoped(yield* repeat(pass, { interval }))
+  const pass = Effect.fnUntraced(function* (advance: Effect.Effect<void>) {
+    const before = yield* count
+    yield* record(before)
+    if (before === 0) return
+    let after: StateKey | undefined
+    for (let passed = 0; ;) {
+      const rows = yield* nextBatch(after)
+      if (rows.length === 0) break
+      yield* sealBatch(rows)
+      after = rows.at(-1)
+      passed += rows.length
+      // An estimate, so that no batch counts the table: the end of the pass counts it.
+      yield* record(Math.max(1, before - passed))
+      yield* Effect.zipRight(advance, Effect.sleep(breath))
+    }
+    const left = yield* count
+    yield* record(left)
+    if (left < before)
+      yield* Effect.annotateLogs(Effect.logInfo("state.sealed"), { values: before - left, remaining: left })
   })
-)
+  return { pass }
+})
+
+export const work = [kind] as const
+
+export const task = leasedTask({ name, interval }, make)

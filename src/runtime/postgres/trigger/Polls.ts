@@ -1,11 +1,42 @@
 /** The port `Polls`. */
 import { Effect, Layer, Schema } from "effect"
 import { type DuePoll, Polls } from "../../../actors/ports/event/Polls.js"
+import { outwardPlaces } from "../../../domain/Limits.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
-import { endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
+import {
+  endFormerLeases,
+  keyOf,
+  makeFind,
+  makeLeasedWork,
+  type PlacedKind,
+  settleSql,
+  type WorkKind
+} from "../LeasedWork.js"
 import { WriterSql } from "../database/Pools.js"
-import { polledBy, polls as kind } from "../WorkKinds.js"
 import { rowDecoder } from "../record/Table.js"
+
+/** The triggers `t` on polled events, with the connections `c` that they are for. */
+const polledBy = (triggers: string): string => `triggers t JOIN connections c ON c.org = t.org
+  AND c.connector = t.app_event->>'connector' AND c.disconnected_at IS NULL
+  AND (t.app_event->>'connectionId' IS NULL OR t.app_event->>'connectionId' = c.id)
+  AND (t.customer_id IS NULL OR t.customer_id = c.customer_id)
+  WHERE t.type = 'app_event' AND t.app_event->>'delivery' = 'poll' AND t.deleted_at IS NULL AND ${triggers}`
+
+/** Polls of connections: those with an active trigger and an active connection. */
+const kind = {
+  task: "events.poll",
+  table: "polls",
+  key: ["connection_id", "event"],
+  isDue: "w.next_at <= now()",
+  isWanted: `EXISTS (SELECT FROM ${polledBy(
+    "t.status = 'active' AND c.status = 'active' AND c.id = w.connection_id AND t.app_event->>'event' = w.event"
+  )})`,
+  dueAt: "w.next_at",
+  lease: { seconds: 60 },
+  columns: `w.connection_id AS "connectionId", w.connector, w.event, w.seq, w.failures`,
+  partner: "w.connection_id",
+  bounds: outwardPlaces.polls
+} as const satisfies WorkKind & PlacedKind
 
 /** No other node has committed the poll since. */
 const isCurrent = "w.seq = $3"
@@ -21,8 +52,10 @@ const deleteSql = `DELETE FROM polls p WHERE ${isOrphan}`
 
 const isMissing = "NOT EXISTS (SELECT FROM polls p WHERE p.connection_id = c.id AND p.event = t.app_event->>'event')"
 /** Whether `reconcile` would change something. */
-export const arePollsStale = `EXISTS (SELECT FROM ${polledBy(`${isPolled} AND ${isMissing}`)})
+const areStale = `EXISTS (SELECT FROM ${polledBy(`${isPolled} AND ${isMissing}`)})
   OR EXISTS (SELECT FROM polls p WHERE ${isOrphan})`
+
+export const work = [kind, areStale] as const
 
 const commitSql = `WITH mine AS (
     ${settleSql(

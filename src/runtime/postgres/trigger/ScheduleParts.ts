@@ -1,7 +1,7 @@
 /** How a flush moves schedules on, with the events of their ticks, and counts their failed runs in a row. */
 import { noRows, ofRuns, ofUnits, rowsPart } from "../journal/FlushPart.js"
 import { timestamp } from "../journal/RunColumns.js"
-import { leaseEnd } from "../LeasedWork.js"
+import { leasedUntil, leaseEnd } from "../LeasedWork.js"
 import { schedules } from "../WorkKinds.js"
 
 /** Moves schedules on, unless they were edited since their ticks were found due. */
@@ -25,7 +25,7 @@ export const ticks = rowsPart({
   text: (t) => [
     `ticked AS (UPDATE trigger_states s SET next_fire_at = t.next_at,
        last_fired_at = CASE WHEN t.fired THEN now() ELSE s.last_fired_at END,
-       ${schedules.lease.until} = CASE WHEN t.leased THEN ${leaseEnd(schedules)} END
+       ${leasedUntil(schedules)} = CASE WHEN t.leased THEN ${leaseEnd(schedules)} END
      FROM ${t}
      WHERE s.trigger_id = t.trigger_id AND s.next_fire_at = t.due_at AND t.run IN (SELECT ok.id FROM ok))`
   ]

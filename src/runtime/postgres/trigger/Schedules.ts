@@ -12,6 +12,8 @@ import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable, execute, recordsOf } from "../database/DatabaseUnavailable.js"
 import { schedules as kind } from "../WorkKinds.js"
 
+export const work = [kind] as const
+
 const { triggers } = tables
 
 const columns = selectColumns(triggers)

@@ -7,7 +7,17 @@ import {
   Subscriptions
 } from "../../../actors/ports/event/Subscriptions.js"
 import { AuditRows } from "../AuditRow.js"
-import { changeSql, endFormerLeases, keyOf, makeFind, makeLeasedWork, settleSql } from "../LeasedWork.js"
+import {
+  changeSql,
+  endFormerLeases,
+  keyOf,
+  makeFind,
+  makeLeasedWork,
+  type PlacedKind,
+  settleSql,
+  type WorkKind
+} from "../LeasedWork.js"
+import { outwardPlaces } from "../../../domain/Limits.js"
 import { SubscriptionStatus } from "../../../domain/trigger/Subscription.js"
 import { rowDecoder } from "../record/Table.js"
 import { WriterSql } from "../database/Pools.js"
@@ -15,7 +25,31 @@ import { transact, transactAudited, writeEvents } from "../connection/ChangeWrit
 import { makeReadCache, noOrganisation } from "../ReadCache.js"
 import { disableTrigger } from "./TriggerDisabling.js"
 import { databaseUnavailable, execute, firstRow } from "../database/DatabaseUnavailable.js"
-import { subscriptionColumns, subscriptions as kind } from "../WorkKinds.js"
+
+const isWanted = `(t.status = 'active' AND t.deleted_at IS NULL AND (t.app_event->>'connectionId' IS NULL
+  OR t.app_event->>'connectionId' = w.connection_id))`
+const isOpen = "(c.status = 'active')"
+
+const subscriptionColumns = `w.org AS "organisationId", w.trigger_id AS "triggerId", w.connection_id AS "connectionId",
+  w.state, w.attempts, w.number, w.external_id AS "externalId", w.secret,
+  (extract(epoch FROM w.expires_at) * 1000)::float8 AS "expiresAt"`
+
+/** Subscriptions at providers whose state is not what their trigger and connection ask for. */
+const kind = {
+  task: "events.subscribe",
+  table: "subscriptions",
+  joins: "JOIN triggers t ON t.id = w.trigger_id JOIN connections c ON c.id = w.connection_id",
+  key: ["trigger_id", "connection_id"],
+  isDue: `CASE WHEN NOT ${isWanted} THEN w.state <> 'unsubscribed' WHEN NOT ${isOpen} THEN w.state <> 'suspended'
+    WHEN w.state IN ('suspended', 'unsubscribed') THEN true ELSE w.next_at <= now() END`,
+  dueAt: "COALESCE(w.next_at, '-infinity'::timestamptz)",
+  // Longer than a call to a provider may take, with its retries.
+  lease: { seconds: 120 },
+  reads: `${isWanted} AS wanted, ${isOpen} AS open`,
+  columns: `${subscriptionColumns}, due.wanted AS "isWanted", due.open AS "isOpen"`,
+  partner: "w.connection_id",
+  bounds: outwardPlaces.subscriptions
+} as const satisfies WorkKind & PlacedKind
 
 const timeOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
 
@@ -27,8 +61,10 @@ const subscribing = `triggers t JOIN connections c ON c.org = t.org
 const createSql = `INSERT INTO subscriptions (trigger_id, connection_id, org)
   SELECT t.id, c.id, t.org FROM ${subscribing} ON CONFLICT DO NOTHING`
 /** Whether `reconcile` would change something. */
-export const areSubscriptionsMissing = `EXISTS (SELECT FROM ${subscribing}
+const areMissing = `EXISTS (SELECT FROM ${subscribing}
   AND NOT EXISTS (SELECT FROM subscriptions s WHERE s.trigger_id = t.id AND s.connection_id = c.id))`
+
+export const work = [kind, areMissing] as const
 
 /** `$3`: how many attempts have failed; `$4`: the last error. */
 const refuseSql = settleSql(kind, "state = 'failed', attempts = $3, last_error = $4, next_at = NULL")
