@@ -128,12 +128,12 @@ describe("a lease on stored work", () => {
   /** Files that may write one, with the reason. */
   const allowed = [
     "src/runtime/postgres/LeasedWork.ts", // the statements
-    "src/runtime/postgres/WorkKinds.ts", // the columns of each kind
+    "src/runtime/postgres/WorkKinds.ts", // kinds whose columns have other names
     "src/runtime/postgres/run/StartQueue.ts", // the pick is `svc_take_queued`, and what it took is renewed by its holder
     "src/runtime/postgres/journal/EventRow.ts", // the flush puts an event into the queue with a lease
     "src/runtime/postgres/run/Runs.ts" // one look-up by an index tells whether the queue has work
   ]
-  it("is taken by the statements of `LeasedWork.ts`, for the kinds of `WorkKinds.ts`", () => {
+  it("is taken by the statements of `LeasedWork.ts`, for kinds that are data", () => {
     const lease = /SKIP\s+LOCKED|leased_until|claimed_until/i
     assert.sameMembers(
       sources.filter((file) => lease.test(read(file))),

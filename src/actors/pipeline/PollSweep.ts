@@ -3,7 +3,7 @@
  * events of a poll are committed before what it has seen, each with a claim that names the poll, so that a poll that is
  * repeated after a crash loses and repeats nothing. Contract: connector definition, `poll`.
  */
-import { Clock, Duration, Effect, Option } from "effect"
+import { Clock, Context, Duration, Effect, Option } from "effect"
 import { everyText } from "../../domain/AskedTexts.js"
 import type { ConnectorDefinition } from "../../domain/connector/Definition.js"
 import { spacesFor } from "../../domain/event/EventRouting.js"
@@ -12,6 +12,8 @@ import { valueAt } from "../../domain/expression/Path.js"
 import { missingItems, pageItems } from "../../domain/connector/request/Pagination.js"
 import { renderAll } from "../../domain/expression/Template.js"
 import type { EventDefinition } from "../../domain/connector/Webhook.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { ConnectionId, OrganisationId } from "../../domain/Ids.js"
 import type { Json } from "../../domain/Json.js"
 import { outwardPlaces, pollLimits } from "../../domain/Limits.js"
 import {
@@ -30,10 +32,48 @@ import { makeServiceCalls, type ServiceCallResult, UnusableAction } from "./Serv
 import { type CallableConnection, ConnectionReads } from "../ports/connection/ConnectionReads.js"
 import { Connectors } from "../ports/connection/Connectors.js"
 import { Digests } from "../ports/Digests.js"
-import { type DuePoll, Polls } from "../ports/event/Polls.js"
 import { TriggerReads } from "../ports/event/Triggers.js"
 import { Events } from "../ports/event/Events.js"
+import type { StoredJob } from "../ports/FailedJobs.js"
+import type { FindWork, LeasedWork } from "../ports/LeasedWork.js"
 import { ShareOwners } from "../ports/organisation/ShareOwners.js"
+
+/** A poll that this node leased. Its partner is the connection. */
+export interface DuePoll extends StoredJob {
+  readonly organisationId: OrganisationId
+  readonly connectionId: ConnectionId
+  readonly connector: string
+  /** The id of the connector's event. */
+  readonly event: string
+  /** How many polls were committed; 0: the next one is the baseline. */
+  readonly seq: number
+  readonly failures: number
+}
+
+/** Stores polls and the items that they have seen. */
+export class Polls extends Context.Tag("svc/Polls")<
+  Polls,
+  Pick<LeasedWork<DuePoll>, "lease" | "renew"> & {
+    readonly find: FindWork
+    /** Creates the polls of new triggers and connections, and deletes those of deleted triggers. */
+    readonly reconcile: Effect.Effect<void, Unavailable>
+    /** The hashes of all seen items, by key. */
+    readonly seen: (poll: DuePoll) => Effect.Effect<ReadonlyMap<string, string>, Unavailable>
+    /** Stores what the poll saw, unless another node has committed it; the events of its changes were committed before. */
+    readonly commit: (
+      poll: DuePoll,
+      change: {
+        readonly stored: ReadonlyArray<{ readonly key: string; readonly hash: string }>
+        readonly removed: ReadonlyArray<string>
+        readonly pauseSeconds: number
+      }
+    ) => Effect.Effect<void, Unavailable>
+    /** Notes that a poll failed. */
+    readonly fail: (poll: DuePoll, error: string, pauseSeconds: number) => Effect.Effect<void, Unavailable>
+    /** Puts a poll off that could not be made, without counting a failure. */
+    readonly postpone: (poll: DuePoll, pauseSeconds: number) => Effect.Effect<void, Unavailable>
+  }
+>() {}
 
 const sweepInterval = Duration.seconds(2)
 const eventsAtOnce = 8

@@ -2,17 +2,55 @@
  * Fires schedules: leases those that are due and commits each tick with the claim on it and the time of the next one, so
  * that a tick fires once on however many nodes, over restarts. Contract: trigger record and states.
  */
-import { Clock, DateTime, Duration, Effect } from "effect"
+import { Clock, Context, DateTime, Duration, Effect } from "effect"
+import type { AuditEntry } from "../../domain/audit/Audit.js"
+import type { Unavailable } from "../../domain/Failure.js"
+import type { OrganisationId, TriggerId } from "../../domain/Ids.js"
 import { dueTicks, isMissed, type SkippedTicks } from "../../domain/trigger/DueTicks.js"
 import type { SkipReason } from "../../domain/event/Event.js"
 import type { Json } from "../../domain/Json.js"
 import { triggerLimits } from "../../domain/Limits.js"
 import type { ScheduleSettings, Trigger } from "../../domain/trigger/Trigger.js"
 import { inBatches, leasedTask, type SweepTools } from "../LeasedWork.js"
+import type { DomainEvent } from "../ports/connection/ConnectionStore.js"
+import type { StoredJob } from "../ports/FailedJobs.js"
 import { Identifiers } from "../ports/Identifiers.js"
-import { type DueSchedule, Schedules } from "../ports/event/Schedules.js"
+import type { LeasedWork } from "../ports/LeasedWork.js"
 import { type Arrival, Events } from "../ports/event/Events.js"
 import { disablingOf } from "./TriggerDisabling.js"
+
+/** A schedule that this node leased; its id is that of its trigger. */
+export interface DueSchedule extends StoredJob {
+  readonly id: TriggerId
+  readonly organisationId: OrganisationId
+  readonly dueAt: number
+  /** When it was found due. */
+  readonly now: number
+}
+
+/** An active trigger as it is stored now. `read`: a defect if this release cannot read its row, which fails its job only. */
+export interface StoredTrigger extends StoredJob {
+  readonly id: TriggerId
+  readonly organisationId: OrganisationId
+  readonly read: Effect.Effect<Trigger>
+}
+
+/** The schedules that are due, and what their ticks depend on. Times are Unix milliseconds of Postgres' clock. */
+export class Schedules extends Context.Tag("svc/Schedules")<
+  Schedules,
+  Pick<LeasedWork<DueSchedule>, "leaseDue"> & {
+    /** The active ones of the triggers with these ids. */
+    readonly triggers: (ids: ReadonlyArray<TriggerId>) => Effect.Effect<ReadonlyArray<StoredTrigger>, Unavailable>
+    /** Moves a schedule on without an event: one that does not fire any more, or whose tick fired before. */
+    readonly move: (due: DueSchedule, nextAt: number | null) => Effect.Effect<void, Unavailable>
+    /** Whether a run of an earlier tick has not ended, or a tick has not started its run yet. */
+    readonly isBusy: (organisation: OrganisationId, lane: string) => Effect.Effect<boolean, Unavailable>
+    /** Active schedules whose runs failed too often in a row. */
+    readonly failing: (limit: number) => Effect.Effect<ReadonlyArray<StoredTrigger>, Unavailable>
+    /** Stores a trigger that the service disables, with its audit entry and event; unless it was changed meanwhile. */
+    readonly disable: (after: Trigger, event: DomainEvent, audit: AuditEntry) => Effect.Effect<void, Unavailable>
+  }
+>() {}
 
 const sweepInterval = Duration.seconds(1)
 /** Schedules that one statement leases, and those of them whose records are read at once. */

@@ -10,6 +10,12 @@ import { rowDecoder } from "./record/Table.js"
 /** What is work for a task: kinds of stored work, and conditions under which it has something else to do. */
 export type TaskWork<N extends string = string> = ReadonlyArray<DueKind<N> | string>
 
+/** A task, and what is work for it. */
+interface AskedTask {
+  readonly name: string
+  readonly work: TaskWork
+}
+
 const conditionOf = (one: DueKind | string): string => {
   if (typeof one === "string") return one
   const { hasShards, ...kind } = one
@@ -17,7 +23,7 @@ const conditionOf = (one: DueKind | string): string => {
 }
 
 /** `$1`: the tasks that are asked for. Of the others nothing is read. `$2`: the shards of this node. */
-const dueSql = (tasks: ReadonlyArray<LeasedWorkOf>): string =>
+const dueSql = (tasks: ReadonlyArray<AskedTask>): string =>
   `/* svc_due_tasks */ SELECT array_remove(ARRAY[${tasks
     .map(
       ({ name, work }) =>
@@ -25,15 +31,9 @@ const dueSql = (tasks: ReadonlyArray<LeasedWorkOf>): string =>
     )
     .join(", ")}], NULL) AS tasks`
 
-/** A task, and what is work for it. */
-interface LeasedWorkOf {
-  readonly name: string
-  readonly work: TaskWork
-}
-
 const decode = rowDecoder("of due tasks", { tasks: Schema.Array(Schema.String) })
 
-export const layer = (all: ReadonlyArray<LeasedWorkOf>) =>
+export const layer = (all: ReadonlyArray<AskedTask>) =>
   Layer.effect(
     DueTasks,
     Effect.gen(function* () {

@@ -6,7 +6,7 @@ import {
   HeldEvents,
   type OverReason,
   type QuotaReason
-} from "../../../actors/ports/event/HeldEvents.js"
+} from "../../../actors/pipeline/HeldSweep.js"
 import { EventId, OrganisationId } from "../../../domain/Ids.js"
 import { longestHold } from "../../../domain/Limits.js"
 import { notSetAside } from "../FailedJobs.js"

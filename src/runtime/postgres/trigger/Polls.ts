@@ -1,6 +1,6 @@
 /** The port `Polls`. */
 import { Effect, Layer, Schema } from "effect"
-import { type DuePoll, Polls } from "../../../actors/ports/event/Polls.js"
+import { type DuePoll, Polls } from "../../../actors/pipeline/PollSweep.js"
 import { outwardPlaces } from "../../../domain/Limits.js"
 import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import {

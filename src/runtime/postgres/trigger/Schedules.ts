@@ -1,6 +1,6 @@
 /** The port `Schedules`: due times are compared with Postgres' clock, never with a node's. */
 import { Effect, Layer } from "effect"
-import { type DueSchedule, Schedules } from "../../../actors/ports/event/Schedules.js"
+import { type DueSchedule, Schedules } from "../../../actors/pipeline/ScheduleSweep.js"
 import { triggerLimits } from "../../../domain/Limits.js"
 import { Trigger } from "../../../domain/trigger/Trigger.js"
 import { AuditRows } from "../AuditRow.js"
