@@ -9,7 +9,7 @@ import { assertHidden } from "../support/collector.js"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { announce } from "../support/LogExpectations.js"
+import { announceSetAside } from "../support/failedJobs.js"
 
 let svc: Running
 let admin: Client
@@ -131,8 +131,7 @@ describe("values of svc.state", () => {
     await admin.query("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'poison'; END $$")
     await admin.query(`CREATE TRIGGER refused BEFORE UPDATE ON key_values FOR EACH ROW
       WHEN (OLD.key = 'a poisoned key' AND NEW.value IS NULL) EXECUTE FUNCTION refuse()`)
-    announce(/background_task\.job_failed.*state\.seal/, { required: true })
-    announce(/background_task\.job_set_aside.*state\.seal/, { required: true })
+    announceSetAside("state.seal")
     await insertClear(`SELECT 'many ' || n, '{"n":' || n || '}' FROM generate_series(1, 1500) n
       UNION ALL SELECT 'a poisoned key', '1'
       UNION ALL SELECT 'wide ' || n, '"' || repeat('x', 200000) || '"' FROM generate_series(1, 12) n`)

@@ -8,7 +8,7 @@ import { Client } from "pg"
 import { TestDatabase } from "../support/Database.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
-import { announce } from "../support/LogExpectations.js"
+import { announceSetAside } from "../support/failedJobs.js"
 
 let svc: Running
 let admin: Client
@@ -37,8 +37,7 @@ const setAside = async () => {
 
 /** Repeats until the job is set aside; `hurry` ends the leases and pauses that the task would wait for. */
 const untilSetAside = async (task: string, id: string, hurry: string) => {
-  announce(new RegExp(`background_task\\.job_failed.*${task.replace(".", "\\.")}`), { required: true })
-  announce(new RegExp(`background_task\\.job_set_aside.*${task.replace(".", "\\.")}`), { required: true })
+  announceSetAside(task)
   const found = await eventually(
     async () => {
       await admin.query(hurry)

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../src/actors/ports/delivery/Deliveries.js"
 import type { Room } from "../../src/actors/Places.js"
-import * as Driver from "../../src/runtime/postgres/delivery/Deliveries.js"
+import { layer as driver } from "../../src/runtime/postgres/delivery/Deliveries.js"
 import { WriterSql } from "../support/Sql.js"
 import { layer as database } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
@@ -51,7 +51,7 @@ const rowOf = (id: string) =>
 
 const ids = (claimed: ReadonlyArray<{ readonly id: string }>) => claimed.map(({ id }) => id).sort()
 
-layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
+layer(driver.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
   excludeTestServices: true,
   timeout: scaled(120_000)
 })("waiting deliveries on Postgres", (it) => {
@@ -270,7 +270,7 @@ layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, aloneNode))), {
       yield* insert([{ id: "a", url: "https://a.example/" }])
       yield* claimDue(deliveries)
       assert.deepStrictEqual(yield* claimDue(deliveries), [])
-      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(Driver.layer))
+      const restarted = yield* Effect.provide(Deliveries, Layer.fresh(driver))
       assert.deepStrictEqual(ids(yield* claimDue(restarted)), ["a"])
     })
   )

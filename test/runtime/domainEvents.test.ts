@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { DomainEvents, type PublishedEvent } from "../../src/actors/ports/delivery/DomainEvents.js"
 import type { DeliveryId, WebhookEndpointId } from "../../src/domain/Ids.js"
-import * as Driver from "../../src/runtime/postgres/delivery/DomainEvents.js"
+import { layer as driver } from "../../src/runtime/postgres/delivery/DomainEvents.js"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"
 import { layer as database } from "../support/Database.js"
 import { layer } from "../support/layer.js"
@@ -30,7 +30,7 @@ const forOneEndpoint = (node: string) => (events: ReadonlyArray<PublishedEvent["
     notifications: []
   }))
 
-layer(Driver.layer.pipe(Layer.provideMerge(Layer.merge(database, oneOfTwoNodes))), {
+layer(driver.pipe(Layer.provideMerge(Layer.merge(database, oneOfTwoNodes))), {
   excludeTestServices: true,
   timeout: scaled(120_000)
 })("domain events", (it) => {

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Deliveries } from "../../src/actors/ports/delivery/Deliveries.js"
 import type { Delivery, Verdict } from "../../src/domain/delivery/Delivery.js"
-import * as Driver from "../../src/runtime/postgres/delivery/Deliveries.js"
+import { layer as driver } from "../../src/runtime/postgres/delivery/Deliveries.js"
 import { WriterSql } from "../support/Sql.js"
 import { layer as database, ownerSql } from "../support/Database.js"
 import { aloneNode } from "../support/ownership.js"
@@ -57,7 +57,7 @@ const endpoints = rows<object>(
 const statuses = rows<{ readonly id: string; readonly status: string }>(`SELECT id, status FROM deliveries ORDER BY id`)
 
 layer(
-  Driver.layer.pipe(
+  driver.pipe(
     Layer.provide(aloneNode),
     Layer.provideMerge(
       Layer.effectDiscard(

@@ -1,9 +1,16 @@
-/** The port `FailedJobs` in memory. */
+/** The port `FailedJobs` in memory, and what the log says of a job that is set aside. */
 import { Effect, Layer } from "effect"
 import { FailedJobs } from "../../src/actors/ports/FailedJobs.js"
 import type { Unavailable } from "../../src/domain/Failure.js"
+import { announce } from "./LogExpectations.js"
 
 const tries = 3
+
+/** A job of the task will fail until it is set aside. */
+export const announceSetAside = (task: string): void => {
+  for (const event of ["job_failed", "job_set_aside"])
+    announce(new RegExp(`background_task\\.${event}.*${task.replace(".", "\\.")}`), { required: true })
+}
 
 /** `away`: while it returns a failure, nothing can be recorded. */
 export const makeFailedJobs = (away: () => Unavailable | undefined = () => undefined) => {

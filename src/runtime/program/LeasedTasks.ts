@@ -44,7 +44,7 @@ export const leasedTasks = [
   row(ReplaySweep.task, DeadLetters),
   row(SubscriptionSweep.task, Subscriptions),
   row(ScheduleSweep.task, Schedules),
-  row(StateSealing.task, { ...StateSealing, layer: Layer.empty })
+  row(StateSealing.task, { work: StateSealing.work, layer: Layer.empty })
 ] as const
 
 /** A layer of each row, in the order of the rows. */
