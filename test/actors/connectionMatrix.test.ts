@@ -8,7 +8,7 @@ import { Clock, Duration, Effect, Either, Fiber, Layer, Option, Redacted, TestCl
 import { makeActorClient } from "../../src/actors/connection/ActorClient.js"
 import { layer as callsLayer } from "../../src/actors/connection/ConnectedCalls.js"
 import { type ConnectedCall, ConnectedCalls } from "../../src/actors/ports/connection/ConnectedCalls.js"
-import { ConnectedEgress } from "../../src/actors/ports/connection/ConnectedEgress.js"
+import { ConnectedEgress } from "../../src/actors/connection/CallAttempt.js"
 import { Connections } from "../../src/actors/ports/connection/Connections.js"
 import { decodeManifest } from "../../src/domain/connector/Definition.js"
 import { initiator, failedAnswer, makeWorld, manifest, organisation, origin } from "../support/connectionWorld.js"

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Duration, Effect, Layer, type Scope, TestClock } from "effect"
 import { layer as passTimes, PassTimes } from "../../src/actors/PassTimes.js"
 import { BackgroundTasks, isFailing, makeRegistry } from "../../src/actors/ports/BackgroundTasks.js"
-import { DueTasks } from "../../src/actors/ports/DueTasks.js"
+import { DueTasks } from "../../src/actors/PassTimes.js"
 import { Unavailable } from "../../src/domain/Failure.js"
 import { announce } from "../support/LogExpectations.js"
 

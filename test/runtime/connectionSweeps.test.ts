@@ -2,7 +2,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { ConnectionSweeps } from "../../src/actors/ports/connection/ConnectionSweeps.js"
-import { DueTasks } from "../../src/actors/ports/DueTasks.js"
+import { DueTasks } from "../../src/actors/PassTimes.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { makePlaces } from "../../src/actors/Places.js"
 import { outwardPlaces } from "../../src/domain/Limits.js"

@@ -1,7 +1,7 @@
 /** Domain events leave the outbox once, with all that they become. */
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { DomainEvents, type PublishedEvent } from "../../src/actors/ports/delivery/DomainEvents.js"
+import { DomainEvents, type PublishedEvent } from "../../src/actors/pipeline/Outbound.js"
 import type { DeliveryId, WebhookEndpointId } from "../../src/domain/Ids.js"
 import { layer as driver } from "../../src/runtime/postgres/delivery/DomainEvents.js"
 import { WriterSql } from "../../src/runtime/postgres/database/Pools.js"

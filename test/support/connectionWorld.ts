@@ -25,7 +25,11 @@ import {
   type TokenRequest,
   type Tokens
 } from "../../src/actors/ports/connection/TokenEndpoint.js"
-import { TokensNotKept, type UnstoredAnswer, UnstoredTokens } from "../../src/actors/ports/connection/UnstoredTokens.js"
+import {
+  TokensNotKept,
+  type UnstoredAnswer,
+  UnstoredTokens
+} from "../../src/actors/connection/credential/TokenCommits.js"
 import { Ownership } from "../../src/actors/ports/Ownership.js"
 import { Vault } from "../../src/actors/ports/Vault.js"
 import type { Unavailable } from "../../src/domain/Failure.js"

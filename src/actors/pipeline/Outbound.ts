@@ -3,8 +3,8 @@
  * notifications, and into events for triggers. One node at a time has an event, and it leaves the outbox in the statement
  * that adds these, so that none is lost or published twice, on any number of nodes.
  */
-import { Duration, Effect, Option } from "effect"
-import type { CustomerId, TriggerId, WorkflowId } from "../../domain/Ids.js"
+import { Duration, Effect, Option, Context } from "effect"
+import type { CustomerId, TriggerId, WorkflowId, DeliveryId, EventId } from "../../domain/Ids.js"
 import {
   externalChannels,
   isNotified,
@@ -14,10 +14,9 @@ import {
 } from "../../domain/organisation/Notification.js"
 import { outboundBody, startsTriggers } from "../../domain/delivery/OutboundEvent.js"
 import { inBatches, leasedTask, type SweepTools } from "../LeasedWork.js"
-import { hasRoomFor, makeNotification, readTargets } from "../NotificationDeliveries.js"
+import { hasRoomFor, makeNotification, readTargets, type NewNotification } from "../NotificationDeliveries.js"
 import type { DomainEvent } from "../ports/connection/ConnectionStore.js"
-import { DomainEvents, type PublishedEvent } from "../ports/delivery/DomainEvents.js"
-import { EndpointSubscriptions } from "../ports/delivery/EndpointSubscriptions.js"
+import { EndpointSubscriptions, type SubscribedEndpoint } from "../ports/delivery/EndpointSubscriptions.js"
 import { Identifiers } from "../ports/Identifiers.js"
 import { OrganisationReads } from "../ports/organisation/OrganisationReads.js"
 import { Origin } from "../ports/Origin.js"
@@ -29,6 +28,36 @@ import { triggersOf } from "../EventTriggers.js"
 import { Events } from "../ports/event/Events.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import type { JsonObject } from "../../domain/Json.js"
+
+/** An event for one endpoint. */
+export interface OutboundDelivery {
+  readonly id: DeliveryId
+  readonly endpoint: SubscribedEndpoint
+  readonly payload: string
+}
+
+/** What an event becomes. A notification of the same cause and channel is sent at most once an hour. */
+export interface PublishedEvent {
+  readonly event: DomainEvent
+  readonly deliveries: ReadonlyArray<OutboundDelivery>
+  readonly notifications: ReadonlyArray<NewNotification>
+}
+
+/** The outbox of domain events: committed changes of records that wait to be published to subscribers. */
+export class DomainEvents extends Context.Tag("svc/DomainEvents")<
+  DomainEvents,
+  {
+    /** Leases the oldest events that no other node has, at most `limit`. A node that dies leaves them to the others. */
+    readonly lease: (limit: number) => Effect.Effect<ReadonlyArray<DomainEvent>, Unavailable>
+    /** Gives back events that could not be published. */
+    readonly release: (events: ReadonlyArray<Pick<DomainEvent, "id">>) => Effect.Effect<void, Unavailable>
+    /**
+     * Removes the events and adds what they become, in one statement. An event that another node has removed adds
+     * nothing. Returns the ids of those that it removed.
+     */
+    readonly publish: (events: ReadonlyArray<PublishedEvent>) => Effect.Effect<ReadonlyArray<EventId>, Unavailable>
+  }
+>() {}
 
 const nameOf = (found: Option.Option<{ readonly name: string }>): string | null =>
   Option.match(found, { onNone: () => null, onSome: ({ name }) => name })

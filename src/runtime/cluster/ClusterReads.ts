@@ -1,6 +1,6 @@
 /** The port `ClusterReads`, and the read that it shares with `svc cluster status`. */
 import { Clock, Effect, Layer, Schema } from "effect"
-import { type ClusterReading, ClusterReads } from "../../actors/ports/run/ClusterReads.js"
+import { type ClusterReading, ClusterReads } from "../../actors/management/run/ClusterStatus.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { countedRuns, type NodeCondition } from "../../domain/run/ClusterView.js"
 import { databaseUnavailable } from "../postgres/database/DatabaseUnavailable.js"

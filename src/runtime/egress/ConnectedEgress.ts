@@ -2,7 +2,7 @@
  * Sends requests with a connection's credential. Only this module opens grants, and only for the time of their request.
  */
 import { Clock, Duration, Effect, Either, Layer, Option } from "effect"
-import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/ports/connection/ConnectedEgress.js"
+import { ConnectedEgress, type ConnectedRequest, GrantRefused } from "../../actors/connection/CallAttempt.js"
 import { Connections } from "../../actors/ports/connection/Connections.js"
 import {
   Egress,

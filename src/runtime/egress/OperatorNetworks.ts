@@ -1,6 +1,6 @@
 /** The port `OperatorNetworks`, with the operator's list of allowed networks and the system's resolver. */
 import { Duration, Effect, Layer } from "effect"
-import { OperatorNetworks } from "../../actors/ports/OperatorNetworks.js"
+import { OperatorNetworks } from "../../actors/management/connector/ConnectorImport.js"
 import { type AllowList, isAllowed } from "./Address.js"
 import { isAddress } from "../process/IpAddress.js"
 import { type Resolve, systemResolve } from "./Connect.js"

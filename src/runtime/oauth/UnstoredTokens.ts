@@ -5,7 +5,7 @@
 import { Effect, Either, Layer, Schema } from "effect"
 import { open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import * as path from "node:path"
-import { TokensNotKept, type UnstoredAnswer, UnstoredTokens } from "../../actors/ports/connection/UnstoredTokens.js"
+import { TokensNotKept, type UnstoredAnswer, UnstoredTokens } from "../../actors/connection/credential/TokenCommits.js"
 import { ConnectionId, CredentialId } from "../../domain/Ids.js"
 import { makeDirectories } from "../process/Directories.js"
 import { reasonOf } from "../process/OperatorError.js"

@@ -1,6 +1,6 @@
 /** The port `DueTasks`: one named statement, which Postgres plans once for each connection. */
 import { Effect, Layer, Schema } from "effect"
-import { DueTasks } from "../../actors/ports/DueTasks.js"
+import { DueTasks } from "../../actors/PassTimes.js"
 import { Ownership } from "../../actors/ports/Ownership.js"
 import { firstRow } from "./database/DatabaseUnavailable.js"
 import { WriterSql } from "./database/Pools.js"

@@ -2,22 +2,52 @@
  * `svc.notify({channel, to, subject, body, severity})`: the notification is queued by the transaction that writes the
  * call's journal row, so that it is sent once however often the run is replayed. Contract: notification record.
  */
-import { Clock, DateTime, Effect, Either, Option } from "effect"
+import { Clock, DateTime, Effect, Either, Option, Context, Data } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import { runNotifications } from "../../../domain/Limits.js"
 import { type Notification, notificationTargetsKey, targetUrls } from "../../../domain/organisation/Notification.js"
 import { plans } from "../../../domain/organisation/Plan.js"
 import { namedTargets, type RunMessage, runMessage } from "../../../domain/organisation/RunMessage.js"
-import { makeNotification, readTargets } from "../../NotificationDeliveries.js"
-import { type NotificationsExceeded, RunNotifications } from "../../ports/delivery/RunNotifications.js"
+import { makeNotification, readTargets, type NewNotification } from "../../NotificationDeliveries.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { OrganisationReads } from "../../ports/organisation/OrganisationReads.js"
 import { PlatformConfiguration } from "../../ports/organisation/PlatformConfiguration.js"
 import { Records } from "../../ports/Records.js"
-import { JournalUnavailable } from "../../ports/run/Journal.js"
+import { JournalUnavailable, type Fenced, type JournalPlace } from "../../ports/run/Journal.js"
 import { Wakeups } from "../../ports/run/Wakeups.js"
 import type { RunSpec } from "../RunSpec.js"
 import { failure, type HostCall, type HostRequest, refusedCall, WriteRefused } from "./HostCall.js"
+import type { OrganisationId, SpaceId } from "../../../domain/Ids.js"
+import type { JournalEntry } from "../../../domain/run/RunJournal.js"
+
+/** The organisation has sent as many in this hour as it may. */
+export class NotificationsExceeded extends Data.TaggedError("NotificationsExceeded")<{
+  readonly what: "messages" | "notifications"
+  readonly limit: number
+}> {}
+
+/** How many an organisation may send in an hour; `null`: any number. */
+export interface HourlyLimits {
+  /** Messages that leave the application. */
+  readonly messages: number | null
+  /** Notifications in the application. */
+  readonly inApp: number
+}
+
+/** Queues the notifications of runs, each with the journal row of its call, so that it is sent once. */
+export class RunNotifications extends Context.Tag("svc/RunNotifications")<
+  RunNotifications,
+  {
+    /** Writes the notification, its deliveries and the entry in one transaction, as the owner of the run. */
+    readonly queue: (
+      owner: { readonly organisationId: OrganisationId; readonly spaceId: SpaceId },
+      made: NewNotification,
+      limits: HourlyLimits,
+      place: JournalPlace,
+      entry: JournalEntry
+    ) => Effect.Effect<void, NotificationsExceeded | Fenced | JournalUnavailable>
+  }
+>() {}
 
 const misuse = (message: string) => failure("TypeError", `svc.notify: ${message}`)
 

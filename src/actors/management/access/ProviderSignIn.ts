@@ -5,19 +5,54 @@
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import type { Browser } from "../../../domain/access/Session.js"
 import type { Unavailable } from "../../../domain/Failure.js"
-import type { IdentityId } from "../../../domain/Ids.js"
+import type { IdentityId, UserId } from "../../../domain/Ids.js"
 import {
   IdentityProvider,
   type OperatorIdentityProvider,
   type ProvedPerson,
   type ProviderAway,
-  type BrowserBinding
+  type BrowserBinding,
+  type JoinRule
 } from "../../ports/access/IdentityProvider.js"
-import { ProviderSignIns } from "../../ports/access/ProviderSignIns.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { inviteHash } from "./InvitationAcceptance.js"
 import { makeSignInAttempts } from "./SignInAttempts.js"
+import type { NewSession, SignInOutcome } from "../../ports/access/SignIns.js"
+
+/** What a browser has begun. */
+export interface BegunProviderSignIn {
+  /** The path to go to afterwards. */
+  readonly next: string
+  /** Of the invitation that is accepted with it. */
+  readonly inviteHash: string | null
+}
+
+/** What is to become of a person whom the provider has vouched for. */
+export interface ProviderArrival {
+  readonly person: ProvedPerson
+  readonly inviteHash: string | null
+  /** Those whose domain is that of the person's address. */
+  readonly joins: ReadonlyArray<JoinRule>
+  readonly nextUserId: () => UserId
+}
+
+/**
+ * Sign-ins at the operator's identity provider: a browser begins one, and any node ends it, once. A person there is
+ * known by issuer and subject; an address alone links nobody.
+ */
+export class ProviderSignIns extends Context.Tag("svc/ProviderSignIns")<
+  ProviderSignIns,
+  {
+    readonly begin: (browserHash: string, begun: BegunProviderSignIn) => Effect.Effect<void, Unavailable>
+    /** Takes what the browser has begun, once. None: nothing, or it is too old. */
+    readonly take: (browserHash: string) => Effect.Effect<Option.Option<BegunProviderSignIn>, Unavailable>
+    /** Opens the session of the person, who is known, accepts an invitation, or joins. */
+    readonly open: (arrival: ProviderArrival, session: NewSession) => Effect.Effect<SignInOutcome, Unavailable>
+    /** Lets the identity of who is signed in also sign in at the provider; `false`: one of the two has another already. */
+    readonly link: (identityId: IdentityId, person: ProvedPerson) => Effect.Effect<boolean, Unavailable>
+  }
+>() {}
 
 /** What is begun: to sign in, perhaps with an invitation; or to link the provider to who is signed in. */
 export type ProviderPurpose =

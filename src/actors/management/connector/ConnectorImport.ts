@@ -1,5 +1,5 @@
 /** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
-import { Duration, Effect, Either, Schema } from "effect"
+import { Duration, Effect, Either, Schema, Context } from "effect"
 import { ImportRequest } from "../../../domain/connector/ConnectorRecord.js"
 import { decodeText } from "../../../domain/CharacterSets.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
@@ -14,9 +14,18 @@ import { importBytes, answerItems } from "../../../domain/Limits.js"
 import { Computations, type Validated, type TooCostly, tooCostlyDetail } from "../../ports/Computations.js"
 import { Egress } from "../../ports/Egress.js"
 import { type AnswerHolding, holdAnswers, HeldBytes } from "../../ports/HeldBytes.js"
-import { OperatorNetworks } from "../../ports/OperatorNetworks.js"
 import { decodeStrict } from "../../../domain/SchemaIssues.js"
 import { ShareOwners } from "../../ports/organisation/ShareOwners.js"
+
+/** The networks that the operator allows besides the public internet (`SVC_EGRESS_ALLOW`). */
+export class OperatorNetworks extends Context.Tag("svc/OperatorNetworks")<
+  OperatorNetworks,
+  {
+    readonly isEmpty: boolean
+    /** Whether all current addresses of the URL's host are in these networks, on the URL's port. */
+    readonly covers: (url: string) => Effect.Effect<boolean>
+  }
+>() {}
 
 /** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
 export interface ReadDefinition {

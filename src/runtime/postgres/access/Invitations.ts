@@ -1,6 +1,6 @@
 /** The port `Invitations`. As the writer's role: identities belong to no organisation. */
 import { Clock, Effect, Layer, Option, Schema } from "effect"
-import { Invitations, type SignedInAccepter } from "../../../actors/ports/access/Invitations.js"
+import { Invitations, type SignedInAccepter } from "../../../actors/management/access/InvitationAcceptance.js"
 import { type NewSession, type SignInOutcome, unknownSignIn } from "../../../actors/ports/access/SignIns.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import type { AuditId, IdentityId } from "../../../domain/Ids.js"

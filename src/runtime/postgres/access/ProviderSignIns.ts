@@ -5,7 +5,7 @@ import {
   type BegunProviderSignIn,
   type ProviderArrival,
   ProviderSignIns
-} from "../../../actors/ports/access/ProviderSignIns.js"
+} from "../../../actors/management/access/ProviderSignIn.js"
 import { type NewSession, type SignInOutcome, unknownSignIn } from "../../../actors/ports/access/SignIns.js"
 import { sessionLimits } from "../../../domain/access/Session.js"
 import { IdentityId, OrganisationId, RoleId } from "../../../domain/Ids.js"

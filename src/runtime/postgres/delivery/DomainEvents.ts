@@ -1,6 +1,6 @@
 /** The port `DomainEvents` on the writer's pool. */
 import { Effect, Layer } from "effect"
-import { DomainEvents, type PublishedEvent } from "../../../actors/ports/delivery/DomainEvents.js"
+import { DomainEvents, type PublishedEvent } from "../../../actors/pipeline/Outbound.js"
 import { PlatformConfiguration } from "../../../actors/ports/organisation/PlatformConfiguration.js"
 import { platformAutoReplay, startedReplays } from "../event/ReplayCauses.js"
 import { endFormerLeases, leaseSql, noLease, type WorkKind } from "../LeasedWork.js"

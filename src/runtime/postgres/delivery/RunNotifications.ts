@@ -5,7 +5,7 @@
  */
 import { Effect, Layer } from "effect"
 import { Fenced } from "../../../actors/ports/run/Journal.js"
-import { NotificationsExceeded, RunNotifications } from "../../../actors/ports/delivery/RunNotifications.js"
+import { NotificationsExceeded, RunNotifications } from "../../../actors/execution/calls/NotifyCalls.js"
 import { Vault } from "../../../actors/ports/Vault.js"
 import { WriterSql } from "../database/Pools.js"
 import { journalUnavailable } from "../database/DatabaseUnavailable.js"

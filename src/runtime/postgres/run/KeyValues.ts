@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { Fenced } from "../../../actors/ports/run/Journal.js"
-import { KeyValues, StateRefused, type StateWrite, type Store } from "../../../actors/ports/run/KeyValues.js"
+import { KeyValues, StateRefused, type StateWrite, type Store } from "../../../actors/execution/calls/StateCalls.js"
 import { type OrganisationVault, Vault } from "../../../actors/ports/Vault.js"
 import { canonicalJson, type Json } from "../../../domain/Json.js"
 import { selectOwned } from "../journal/Fence.js"

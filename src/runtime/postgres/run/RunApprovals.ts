@@ -3,7 +3,7 @@
  * only the owner of the run makes. Here and in decisions the run's row is locked first, so that two never deadlock.
  */
 import { Effect, Layer, Schema } from "effect"
-import { RunApprovals, ApprovalsExceeded, type ApprovalRequest } from "../../../actors/ports/run/RunApprovals.js"
+import { RunApprovals, ApprovalsExceeded, type ApprovalRequest } from "../../../actors/execution/calls/ApprovalCalls.js"
 import { Fenced } from "../../../actors/ports/run/Journal.js"
 import { approvalLimits } from "../../../domain/Limits.js"
 import { Approval } from "../../../domain/run/Approval.js"
