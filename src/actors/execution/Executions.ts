@@ -3,7 +3,7 @@
  * other is committed to the start queue. Cancels runs, wherever they are driven.
  */
 import { Effect, Layer } from "effect"
-import { TooManyRuns, Unavailable } from "../../domain/Failure.js"
+import { TooManyRuns, type Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import type { StartEntry } from "../../domain/run/RunJournal.js"
 import { decide, evolve } from "../../domain/run/Execution.js"
@@ -22,7 +22,7 @@ import { LiveRuns } from "./LiveRuns.js"
 import { nextOwnedId } from "./OwnedId.js"
 import { attemptOf, claimOf, pendingRun, startEntry } from "./PendingRun.js"
 import { makeCancellation, unavailable } from "./RunCancellation.js"
-import { makeRemoteStart } from "./RemoteStart.js"
+import { makeRemoteStart, noRunner } from "./RemoteStart.js"
 import { RunPlaces } from "./RunPlaces.js"
 
 /** How a start ended that was to be driven at once. */
@@ -226,5 +226,3 @@ export const layer = (options: { readonly slots: number }) =>
 
 /** The target of a claim that a run made is always a run's id. */
 const targetOf = (target: string): ExecutionId => target as ExecutionId
-
-const noRunner = () => new Unavailable({ reason: "no node runs workflows at the moment", retryAfterSeconds: 2 })

@@ -3,7 +3,7 @@
  * come in the same turn of the loop go in one message.
  */
 import { Duration, Effect, Runtime, Schema } from "effect"
-import type { TooManyRuns, Unavailable } from "../../domain/Failure.js"
+import { type TooManyRuns, Unavailable } from "../../domain/Failure.js"
 import type { ExecutionId } from "../../domain/Ids.js"
 import { NodeStarts, StartOrder, StartOutcome, takeMessage } from "../ports/run/NodeStarts.js"
 import { Ownership } from "../ports/Ownership.js"
@@ -24,6 +24,8 @@ const unreachableMillis = 8_000
 const endPatience = 5_000
 
 const goesOn = () => unavailable("the run goes on on another node")
+/** The refusal of a start that was sent to nobody. */
+export const noRunner = () => new Unavailable({ reason: "no node runs workflows at the moment", retryAfterSeconds: 2 })
 
 /** What became of an order: an outcome, or that its node cannot be reached, or did not answer in time. */
 type Answer = StartOutcome | { readonly _tag: "Unreachable" | "Overdue" }
@@ -72,7 +74,7 @@ export const makeRemoteStart = Effect.gen(function* () {
             return yield* goesOn()
           case "Unreachable":
             unreachableSince ??= now
-            if (now - unreachableSince > unreachableMillis) return yield* goesOn()
+            if (now - unreachableSince > unreachableMillis) return yield* repetition === 0 ? noRunner() : goesOn()
             break
           case "Moved":
             unreachableSince = undefined
