@@ -1,14 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import {
-  surfaceA,
-  surfaceAStart,
-  surfaceB,
-  surfaceBStart,
-  surfaceC,
-  surfaceCStart
-} from "../../src/http/operations/Surfaces.js"
-
-const routes = [...surfaceAStart, ...surfaceA, ...surfaceCStart, ...surfaceBStart, ...surfaceC, ...surfaceB]
+import { operations as routes } from "../support/operations.js"
 
 describe("every endpoint of every surface", () => {
   it("there are endpoints to look at", () => assert.isAbove(routes.length, 30))

@@ -4,14 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { connect } from "node:net"
-import {
-  surfaceA,
-  surfaceAStart,
-  surfaceB,
-  surfaceBStart,
-  surfaceC,
-  surfaceCStart
-} from "../../src/http/operations/Surfaces.js"
+import { operations } from "../support/operations.js"
 import { malformedAnswer } from "../../src/runtime/http/IncomingHead.js"
 import { eventually } from "../support/eventually.js"
 import { type Running, start } from "../support/InProcess.js"
@@ -41,9 +34,7 @@ const headOf = async (method: string, path: string) => {
 }
 
 const unasked = "/api/v1/proxy/none"
-const endpoints = [...surfaceAStart, ...surfaceA, ...surfaceCStart, ...surfaceBStart, ...surfaceC, ...surfaceB].map(
-  ({ method, path }) => [method, path.replace(/:\w+|\*/g, "none")] as const
-)
+const endpoints = operations.map(({ method, path }) => [method, path.replace(/:\w+|\*/g, "none")] as const)
 const pages = [
   "/",
   "/docs",

@@ -1,14 +1,7 @@
 /** The service accepts every example of the OpenAPI documents unchanged, except for ids. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Contract } from "../../src/http/operation/Contract.js"
-import {
-  surfaceA,
-  surfaceAStart,
-  surfaceB,
-  surfaceBStart,
-  surfaceC,
-  surfaceCStart
-} from "../../src/http/operations/Surfaces.js"
+import { operations } from "../support/operations.js"
 import { documentText } from "../../src/http/Documents.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { eventually } from "../support/eventually.js"
@@ -175,10 +168,8 @@ const send = async (id: string, headers: { readonly [name: string]: string } = {
   return answer
 }
 
-/** The operations with an example, in the order of their tables: each finds the records that those before it made. */
-const order = [...surfaceCStart, ...surfaceC, ...surfaceB, ...surfaceBStart, ...surfaceA, ...surfaceAStart].filter(
-  ({ example }) => example !== undefined
-)
+/** The operations with an example, in an order in which their records exist. */
+const order = operations.filter(({ example }) => example !== undefined)
 
 /** Of operations whose path is not that of the records that they make. */
 const elsewhere: { readonly [id: string]: string } = { "run.run": "eid", "users.invite": "uid" }
@@ -188,7 +179,8 @@ const idOf = ({ group, name }: Contract): string => `${group}.${name}`
 /** The parameter that names the record that an operation makes: the one of the paths below its own. */
 const givenBy = (operation: Contract): string | undefined => {
   const { method, path } = operation
-  const below = [...surfaceC, ...surfaceB, ...surfaceA].find((one) => one.path.startsWith(`${path}/:`))
+  // The start of a run names its workflow otherwise.
+  const below = operations.find((one) => one.path.startsWith(`${path}/:`) && !one.path.includes(":workflowId"))
   if (method !== "POST" || below === undefined) return elsewhere[idOf(operation)]
   return /^:(\w+)/.exec(below.path.slice(path.length + 1))?.[1]
 }

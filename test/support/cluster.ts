@@ -3,7 +3,7 @@ import { Effect, Redacted } from "effect"
 import { assert } from "vitest"
 import { randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Pool } from "pg"
+import { Client, Pool } from "pg"
 import type { FaultPoint } from "../../src/actors/ports/Faults.js"
 import { movingMillis } from "../../src/runtime/cluster/ShardOwners.js"
 import { generateSecrets } from "../../src/runtime/vault/InstallationSecrets.js"
@@ -64,6 +64,34 @@ export const announceEndedSessions = (): void =>
   announce(
     /"(?:background_task\.failed|audit\.seal_failed|events\.not_loaded|event\.not_dispatched)".*(?:admin_shutdown|Connection terminated|connection error and is not queryable|timeout exceeded when trying to connect|SealFailed)/
   )
+
+/**
+ * Takes the seats of the nodes of a role away; no node takes one until `release`. Returns once the others have removed them.
+ */
+export const withholdSeats = async ({ database }: TestCluster, role: "api" | "runner") => {
+  const client = new Client({ connectionString: Redacted.value(database.admin) })
+  await client.connect()
+  let ended: Promise<void> | undefined
+  const release = () => (ended ??= client.end())
+  try {
+    // Whoever takes a seat waits for this row.
+    await client.query("BEGIN")
+    await client.query("SELECT FROM service_release FOR UPDATE")
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN nodes ON application_name = 'svc node ' || process
+       WHERE role = $1 AND datname = current_database()`,
+      [role]
+    )
+    await eventually(
+      () => client.query("SELECT FROM nodes WHERE role = $1", [role]),
+      ({ rowCount }) => rowCount === 0
+    )
+  } catch (cause) {
+    await release()
+    throw cause
+  }
+  return { release }
+}
 
 /** Starts a run that the queue starts, and returns its id. */
 export const beginRun = async ({ client }: ClusterNode, workflow: string, input: object): Promise<string> => {

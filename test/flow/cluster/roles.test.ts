@@ -1,9 +1,13 @@
 /** One `api` node and two `runner` nodes: requests go in at the one, and the others do the work. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Redacted } from "effect"
-import { Client } from "pg"
 import { announce } from "../../support/LogExpectations.js"
-import { announceEndedSessions, type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import {
+  announceEndedSessions,
+  type ClusterNode,
+  makeCluster,
+  type TestCluster,
+  withholdSeats
+} from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { makeWebhook, sendWebhook } from "../../support/webhooks.js"
 
@@ -78,20 +82,8 @@ describe("an api node", () => {
     announce(/"(?:cluster\.|background_task\.failed|events\.|audit\.)/)
     const workflow = await echo("seatless")
     assert.strictEqual((await run(workflow, 1)).status, 200)
-    const others = new Client({ connectionString: Redacted.value(cluster.database.admin) })
-    await others.connect()
+    const seats = await withholdSeats(cluster, "api")
     try {
-      // No node can take a seat while this is locked.
-      await others.query("BEGIN")
-      await others.query("SELECT FROM service_release FOR UPDATE")
-      await others.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN nodes ON application_name = 'svc node ' || process
-         WHERE role = 'api' AND datname = current_database()`
-      )
-      await eventually(
-        () => others.query("SELECT FROM nodes WHERE role = 'api'"),
-        ({ rowCount }) => rowCount === 0
-      )
       await eventually(
         () => front.client.call("GET", "/api/v1/workflows"),
         ({ status }) => status === 200
@@ -99,11 +91,11 @@ describe("an api node", () => {
       const asked = Promise.all([2, 3, 4].map((n) => run(workflow, n)))
       const first = await Promise.race([asked, new Promise((done) => setTimeout(done, 500, "waits"))])
       assert.strictEqual(first, "waits")
-      await others.query("ROLLBACK")
+      await seats.release()
       for (const [at, { body, status }] of (await asked).entries())
         assert.deepStrictEqual([status, body], [200, at + 2])
     } finally {
-      await others.end()
+      await seats.release()
     }
     await cluster.whole(2)
   })

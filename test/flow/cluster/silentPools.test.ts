@@ -1,8 +1,6 @@
 /** Requests of a node whose connections went silent while it had no seat are answered once it has one, not after a quarter of an hour. */
 import { afterAll, assert, beforeAll, it } from "@effect/vitest"
-import { Redacted } from "effect"
-import { Client } from "pg"
-import { type ClusterNode, makeCluster, type TestCluster } from "../../support/cluster.js"
+import { type ClusterNode, makeCluster, type TestCluster, withholdSeats } from "../../support/cluster.js"
 import { eventually } from "../../support/eventually.js"
 import { announce } from "../../support/LogExpectations.js"
 import { type PathProxy, startPathProxy } from "../../support/pathProxy.js"
@@ -32,21 +30,9 @@ afterAll(async () => {
 
 it("a node whose connections go silent between two seats answers the requests that wait on them", async () => {
   announce(/"(?:cluster\.|background_task\.failed|events\.|audit\.)/)
-  const others = new Client({ connectionString: Redacted.value(cluster.database.admin) })
-  await others.connect()
+  const seats = await withholdSeats(cluster, "api")
   try {
-    // No node can take a seat while this is locked.
-    await others.query("BEGIN")
-    await others.query("SELECT FROM service_release FOR UPDATE")
-    await others.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN nodes ON application_name = 'svc node ' || process
-       WHERE role = 'api' AND datname = current_database()`
-    )
     const ask = async () => (await node.client.call("GET", "/api/v1/workflows")).status
-    await eventually(
-      () => others.query("SELECT FROM nodes WHERE role = 'api'"),
-      ({ rowCount }) => rowCount === 0
-    )
     await eventually(ask, (status) => status === 200)
     proxy.delay(200)
     const waiting = Array.from({ length: 4 }, ask)
@@ -54,11 +40,11 @@ it("a node whose connections go silent between two seats answers the requests th
     proxy.cut()
     proxy.heal("dead")
     proxy.delay(0)
-    await others.query("ROLLBACK")
+    await seats.release()
     const statuses = await Promise.all(waiting)
     assert.deepStrictEqual([...new Set(statuses)], [503])
     assert.strictEqual(await ask(), 200)
   } finally {
-    await others.end()
+    await seats.release()
   }
 })
