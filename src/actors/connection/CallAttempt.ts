@@ -1,5 +1,5 @@
 /** One attempt of a call through a connection: authorised at the connection's actor, sent by the egress, settled once. */
-import { Clock, Duration, Effect, Either, Fiber, Option, type Redacted, Context, Data } from "effect"
+import { Clock, Context, Data, Duration, Effect, Either, Fiber, Option, type Redacted } from "effect"
 import type { ConnectedCall, Postponed } from "../ports/connection/ConnectedCalls.js"
 import { type CallPermit, type ConnectionNotActive, Connections } from "../ports/connection/Connections.js"
 import type { AnswerHolding } from "../ports/HeldBytes.js"

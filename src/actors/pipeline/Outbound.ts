@@ -3,7 +3,7 @@
  * notifications, and into events for triggers. One node at a time has an event, and it leaves the outbox in the statement
  * that adds these, so that none is lost or published twice, on any number of nodes.
  */
-import { Duration, Effect, Option, Context } from "effect"
+import { Context, Duration, Effect, Option } from "effect"
 import type { CustomerId, TriggerId, WorkflowId, DeliveryId, EventId } from "../../domain/Ids.js"
 import {
   externalChannels,

@@ -40,8 +40,8 @@ export interface DueKind<N extends string = string> {
    * that the work of a node that hangs keeps nobody else's waiting. Absent: each node takes any row.
    */
   readonly hasShards?: true
-  /** Whether there is work is asked without `isWanted`, and of what is set aside as well. */
-  readonly isAskedInAll?: true
+  /** Any due row is work when that is asked, also one that is set aside or does not fit `isWanted`. */
+  readonly isAnyDueWork?: true
 }
 
 /** Of work that is leased. */
@@ -102,7 +102,7 @@ export const hasWork = (kind: LeasableKind): string => `EXISTS (SELECT FROM ${fr
 
 /** Whether there is work that a sweep would find. */
 export const isWorkLookedFor = (kind: LeasableKind): string =>
-  kind.isAskedInAll === true ? hasWork(kind) : `EXISTS (SELECT FROM ${fromToFind(kind)} WHERE ${isLookedFor(kind)})`
+  kind.isAnyDueWork === true ? hasWork(kind) : `EXISTS (SELECT FROM ${fromToFind(kind)} WHERE ${isLookedFor(kind)})`
 
 /** The end of a lease that begins now. */
 export const leaseEnd = ({ lease }: WorkKind): string => `now() + interval '${lease.seconds} seconds'`

@@ -36,7 +36,7 @@ export const deliveries = (use: DeliveryUse): WorkKind<"deliveries.send"> & Plac
   columns: "w.space, w.kind, w.endpoint_id, w.url, w.execution_id, w.payload, w.attempts, w.attempts_before",
   partner: endpointSql("COALESCE(e.url, w.url)"),
   bounds: outwardPlaces[use],
-  isAskedInAll: true
+  isAnyDueWork: true
 })
 
 /**

@@ -2,7 +2,7 @@
  * Commits what a token endpoint has answered, however long the database is away. Meanwhile tokens are kept in a file, which the
  * next process of this data directory commits if this one ends before.
  */
-import { Duration, Effect, type Scope, Context, Data } from "effect"
+import { Context, Data, Duration, Effect, type Scope } from "effect"
 import { credentialFingerprint } from "../../../domain/connection/Credential.js"
 import { isSameRequest, type RefreshIntent } from "../../../domain/connection/Refresh.js"
 import { InvalidState } from "../../../domain/Failure.js"

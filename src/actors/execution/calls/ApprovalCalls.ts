@@ -3,7 +3,7 @@
  * or expires. Made again after a decision or by another process, the call finds its approval. Contract: execution state
  * machine.
  */
-import { Clock, Effect, Either, Context, Data } from "effect"
+import { Clock, Context, Data, Effect, Either } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import { expiryOf, runApproval, type RunApproval, type Approval } from "../../../domain/run/Approval.js"
 import type { CallFailure } from "../../../domain/run/RunJournal.js"

@@ -2,7 +2,7 @@
  * `svc.notify({channel, to, subject, body, severity})`: the notification is queued by the transaction that writes the
  * call's journal row, so that it is sent once however often the run is replayed. Contract: notification record.
  */
-import { Clock, DateTime, Effect, Either, Option, Context, Data } from "effect"
+import { Clock, Context, Data, DateTime, Effect, Either, Option } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import { runNotifications } from "../../../domain/Limits.js"
 import { type Notification, notificationTargetsKey, targetUrls } from "../../../domain/organisation/Notification.js"

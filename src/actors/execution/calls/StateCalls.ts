@@ -1,5 +1,5 @@
 /** `svc.state`: reads are journaled with their result, writes commit together with their journal row. */
-import { Duration, Effect, Context, Data } from "effect"
+import { Context, Data, Duration, Effect } from "effect"
 import type { Json } from "../../../domain/Json.js"
 import { keyValue } from "../../../domain/Limits.js"
 import type { CallFailure, JournalEntry } from "../../../domain/run/RunJournal.js"

@@ -1,5 +1,5 @@
 /** Use cases of people who are invited: they see what they are invited to, and accept it. Contract: users. */
-import { Effect, Option, type Redacted, Context } from "effect"
+import { Context, Effect, Option, type Redacted } from "effect"
 import type { Browser } from "../../../domain/access/Session.js"
 import type { Unavailable } from "../../../domain/Failure.js"
 import type { IdentityId, AuditId } from "../../../domain/Ids.js"

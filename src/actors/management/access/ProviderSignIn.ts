@@ -39,7 +39,7 @@ export interface ProviderArrival {
 
 /**
  * Sign-ins at the operator's identity provider: a browser begins one, and any node ends it, once. A person there is
- * known by issuer and subject; an address alone links nobody.
+ * known by issuer and subject, and linked to nobody by an e-mail address alone.
  */
 export class ProviderSignIns extends Context.Tag("svc/ProviderSignIns")<
   ProviderSignIns,

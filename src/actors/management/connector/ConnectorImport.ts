@@ -1,5 +1,5 @@
 /** Reads and checks a connector definition that a client sent: as a document, as text, or by its URL. */
-import { Duration, Effect, Either, Schema, Context } from "effect"
+import { Context, Duration, Effect, Either, Schema } from "effect"
 import { ImportRequest } from "../../../domain/connector/ConnectorRecord.js"
 import { decodeText } from "../../../domain/CharacterSets.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"

@@ -1,5 +1,5 @@
 /** The use case of the cluster's status. Contract: cluster. */
-import { Effect, Context } from "effect"
+import { Context, Effect } from "effect"
 import type { ClusterView, ClusterNode, WaitingEngine } from "../../../domain/run/ClusterView.js"
 import { Sandbox } from "../../ports/run/Sandbox.js"
 import type { CallContext } from "../CallContext.js"

@@ -39,7 +39,7 @@ const kind = {
   isWanted: `(${stateKeySql}) > ($1, $2, $3, $4, $5, $6) AND ${notSetAside(name, stateKeyOwnerSql)}`,
   dueAt: "w.updated_at",
   orderBy: stateKeySql,
-  isAskedInAll: true
+  isAnyDueWork: true
 } as const satisfies DueKind
 
 const keyOf = (row: string) => columns.map((column) => `${row}.${column}`).join(", ")
