@@ -44,6 +44,10 @@ export const RequestId = id("req", "RequestId")
 export type RequestId = typeof RequestId.Type
 export const InstallationId = id("inst", "InstallationId")
 export type InstallationId = typeof InstallationId.Type
+export const WidgetId = id("wdg", "WidgetId")
+export type WidgetId = typeof WidgetId.Type
+export const EmbedSessionId = id("ems", "EmbedSessionId")
+export type EmbedSessionId = typeof EmbedSessionId.Type
 export const ConnectorId = id("ctr", "ConnectorId")
 export type ConnectorId = typeof ConnectorId.Type
 export const AuthProviderId = id("aup", "AuthProviderId")
@@ -112,6 +116,8 @@ export interface IdOf {
   readonly dlv: DeliveryId
   readonly req: RequestId
   readonly inst: InstallationId
+  readonly wdg: WidgetId
+  readonly ems: EmbedSessionId
   readonly ctr: ConnectorId
   readonly aup: AuthProviderId
   readonly conn: ConnectionId
