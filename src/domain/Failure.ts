@@ -35,6 +35,7 @@ export class Unauthorized extends Data.TaggedError("Unauthorized")<{
     | "IDENTITY_HMAC_INVALID"
     | "INVALID_SIGNATURE"
     | "SESSION_EXPIRED"
+    | "TOKEN_EXPIRED"
   readonly message: string
   /** The flow's own authentication refused the call. */
   readonly isCustomAuth?: true

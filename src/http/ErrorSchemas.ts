@@ -72,7 +72,15 @@ const NotAuthorized = failures(
   "NotAuthorized",
   401,
   ["Unauthorized"],
-  ["UNAUTHORIZED", "KEY_REVOKED", "KEY_EXPIRED", "IDENTITY_HMAC_REQUIRED", "IDENTITY_HMAC_INVALID", "SESSION_EXPIRED"]
+  [
+    "UNAUTHORIZED",
+    "KEY_REVOKED",
+    "KEY_EXPIRED",
+    "IDENTITY_HMAC_REQUIRED",
+    "IDENTITY_HMAC_INVALID",
+    "SESSION_EXPIRED",
+    "TOKEN_EXPIRED"
+  ]
 )
 const NotAllowed = failures(
   "NotAllowed",
@@ -82,6 +90,7 @@ const NotAllowed = failures(
     "FORBIDDEN",
     "IP_NOT_ALLOWED",
     "CUSTOMER_NOT_REACHABLE",
+    "CUSTOMER_SUBSET_REQUIRED",
     "RESOURCE_OUT_OF_SCOPE",
     "TEST_MODE_HEADER_REQUIRED",
     "REVIEW_REQUIRED",

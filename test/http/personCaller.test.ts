@@ -75,8 +75,9 @@ const personOf = (id: string, name: string, rights: CallerRights): KnownCredenti
       expiresAt: null
     },
     callsPerMinute: null,
-    usesPlanCalls: false,
+    planCalls: "none",
     person: null,
+    embedded: null,
     starter: { keyId: null, keyName: null }
   }
 }

@@ -28,12 +28,16 @@ export const layer = Layer.scoped(
     const { restoreTokens, takeAll } = yield* makeWindowLeases
 
     return RateLimits.of({
-      admit: ({ accountId, caller, callerId, organisationId, plan }) => {
+      admit: ({ accountId, caller, callerId, organisationId, plan, sessions }) => {
         meter.countCall(organisationId)
-        return caller === null && plan === null
+        return caller === null && plan === null && sessions === null
           ? Effect.succeed(null)
           : Effect.flatMap(
-              takeAll(accountId, [...bucketOf(callerId, caller), ...bucketOf("plan", plan)], minuteWindow),
+              takeAll(
+                accountId,
+                [...bucketOf(callerId, caller), ...bucketOf("plan", plan), ...bucketOf("sessions", sessions)],
+                minuteWindow
+              ),
               (taken) =>
                 taken.exhausted === undefined
                   ? Effect.succeed(tightestOf(taken))

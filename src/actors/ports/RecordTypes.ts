@@ -6,6 +6,7 @@ import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../doma
 import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
 import type { Customer } from "../../domain/organisation/Customer.js"
 import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/FieldMapRecord.js"
+import type { EmbedSession } from "../../domain/access/EmbedSession.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
@@ -59,6 +60,8 @@ export interface RecordTypes {
   readonly fieldMaps: FieldMapOverride
   readonly fieldMapVersions: FieldMapVersion
   readonly mapPublications: MapPublication
+  /** An ended session is kept for a day, so that its token is told from one that never was. */
+  readonly embedSessions: EmbedSession
   readonly installations: Installation
   readonly webhookEndpoints: WebhookEndpoint
   readonly deliveries: StoredDelivery

@@ -1,7 +1,16 @@
 /** The caller of an operation, of any kind, and what it may do. Specification: Authentication. */
 import type { AuditActor } from "../audit/Audit.js"
 import { actorTypeOf, type CallerKind } from "./CallerKind.js"
-import type { ApiKeyId, CustomerId, IdentityId, OrganisationId, SessionId, UserId } from "../Ids.js"
+import type {
+  ApiKeyId,
+  CustomerId,
+  EmbedSessionId,
+  IdentityId,
+  OrganisationId,
+  SessionId,
+  UserId,
+  WidgetId
+} from "../Ids.js"
 import type { KeyBounds } from "./KeyBounds.js"
 import type { PermissionSet } from "./Permission.js"
 import type { ScopeIds } from "./ResourceScope.js"
@@ -15,6 +24,20 @@ export interface SignedIn {
   readonly email: string
   /** Those in which it may act. */
   readonly organisations: ReadonlyArray<{ readonly id: OrganisationId; readonly name: string }>
+}
+
+/** A person of a customer in a page of the organisation's product. */
+export interface Embedded {
+  readonly sessionId: EmbedSessionId
+  /** Of the token that was sent, as it is stored. */
+  readonly tokenHash: string
+  /** The key that opened the session. */
+  readonly keyId: ApiKeyId
+  readonly customerId: CustomerId
+  /** The person in the organisation's product; `null`: the customer as a whole. */
+  readonly userId: string | null
+  readonly widgetId: WidgetId | null
+  readonly widgetVersion: number | null
 }
 
 export interface Caller {
@@ -33,26 +56,34 @@ export interface Caller {
   readonly bounds: KeyBounds
   /** Its own calls a minute; `null`: only the plan limits them. */
   readonly callsPerMinute: number | null
-  /** Whether its calls count towards the calls a minute that the plan allows. */
-  readonly usesPlanCalls: boolean
+  /**
+   * Whether its calls count towards the calls a minute that the plan allows: `sessions`: to a multiple, which all embed
+   * sessions share.
+   */
+  readonly planCalls: "counted" | "sessions" | "none"
   /** Who it is beyond this organisation, if it is a person who has signed in. */
   readonly person: SignedIn | null
+  /** Whom an embed session acts for, if it is one. */
+  readonly embedded: Embedded | null
   /** Who its runs name as their starter: a key, or a person who has signed in. */
   readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null; readonly personId?: UserId }
 }
 
 /** The actor for the audit trail. Members are in canonical order, so that sealing is cheap. */
 export const actorOf = ({
+  embedded = null,
   id,
   ip,
   kind,
   name,
   userAgent
-}: Pick<Caller, "id" | "kind" | "name"> & Pick<AuditActor, "ip" | "userAgent">): AuditActor => ({
-  id,
+}: Pick<Caller, "id" | "kind" | "name"> &
+  Partial<Pick<Caller, "embedded">> &
+  Pick<AuditActor, "ip" | "userAgent">): AuditActor => ({
+  id: embedded === null ? id : (embedded.userId ?? embedded.customerId),
   ip,
   name,
-  onBehalfOf: null,
+  onBehalfOf: embedded === null ? null : embedded.keyId,
   type: actorTypeOf(kind),
   userAgent
 })

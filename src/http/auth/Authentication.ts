@@ -17,6 +17,7 @@ import {
   type KnownCredential,
   type PresentedCredential
 } from "./Credentials.js"
+import { makeEmbedReader } from "./EmbedReader.js"
 import { makeKeyReader } from "./KeyReader.js"
 import { makeSessionReader } from "./SessionReader.js"
 import { RefusalCounters, subscriberOf } from "./RefusalCounters.js"
@@ -44,8 +45,10 @@ export interface Admittance {
   readonly keyHint?: string | undefined
   /** Admits callers of a suspended organisation. */
   readonly openWhileSuspended?: boolean
-  /** Admits the sessions of people, which the service's own pages send. */
+  /** Admits the sessions of people, which the service's own pages send, and embed tokens, which others' pages send. */
   readonly isOpenToPages?: boolean
+  /** It refreshes tokens, and so admits one that has just expired. */
+  readonly refreshesTokens?: boolean
 }
 
 const bothSchemesHint = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
@@ -69,6 +72,7 @@ interface Attempt {
   readonly now: number
   readonly openWhileSuspended: boolean
   readonly isOpenToPages: boolean
+  readonly toRefresh: boolean
 }
 
 const principalOf = (
@@ -86,8 +90,9 @@ const principalOf = (
   scope: caller.scope,
   bounds: caller.bounds,
   callsPerMinute: caller.callsPerMinute,
-  usesPlanCalls: caller.usesPlanCalls,
+  planCalls: caller.planCalls,
   person: caller.person,
+  embedded: caller.embedded,
   starter: caller.starter,
   organisationId: organisation.id,
   accountId: accountOf(organisation),
@@ -118,7 +123,7 @@ export const make = Effect.gen(function* () {
   const addresses = yield* Addresses
   const addressOf = makeClientAddress(addresses)
   const further = yield* CredentialReaders
-  const readers = [...further, yield* makeKeyReader, yield* makeSessionReader]
+  const readers = [...further, yield* makeKeyReader, yield* makeEmbedReader, yield* makeSessionReader]
   const { refuseAndAudit, refuseUnknown, verifyWithinLimit } = yield* makeRefusals(addressOf)
   const refusals = yield* RefusalCounters
   const clock = yield* Effect.clock
@@ -127,7 +132,7 @@ export const make = Effect.gen(function* () {
   const admit = (known: KnownCredential, attempt: Attempt): Effect.Effect<AdmittedCaller, Failure> => {
     const { now, openWhileSuspended, request } = attempt
     const ip = addressOf(request)
-    const refusal = known.refusal(now) ?? callerRefusal(addresses, known, request, ip, openWhileSuspended)
+    const refusal = known.refusal(now, attempt) ?? callerRefusal(addresses, known, request, ip, openWhileSuspended)
     const caller = principalOf(known, attempt, ip)
     if (refusal === undefined) return Effect.succeed({ known, caller, now })
     const counted = counterKey(caller, ip)
@@ -157,13 +162,18 @@ export const make = Effect.gen(function* () {
   const recognise = (
     request: RequestHead,
     requestId: RequestId,
-    { isOpenToPages = false, keyHint = bothSchemesHint, openWhileSuspended = false }: Admittance = {}
+    {
+      isOpenToPages = false,
+      keyHint = bothSchemesHint,
+      openWhileSuspended = false,
+      refreshesTokens: toRefresh = false
+    }: Admittance = {}
   ): Effect.Effect<AdmittedCaller, Failure> =>
     Effect.suspend(() => {
       const now = clock.unsafeCurrentTimeMillis()
       const text = readText(request, keyHint)
       if (text instanceof Unauthorized) return Effect.fail(text)
-      const attempt = { request, requestId, now, openWhileSuspended, isOpenToPages }
+      const attempt = { request, requestId, now, openWhileSuspended, isOpenToPages, toRefresh }
       const presented = readCredential(readers, text, attempt)
       if (presented !== undefined) return findAndAdmit(presented, attempt)
       if (text === undefined) return Effect.fail(unauthorized(`no API key: ${keyHint}`))

@@ -14,8 +14,11 @@ export interface KnownCredential {
   readonly caller: Caller
   readonly organisation: KnownKey["organisation"]
   readonly spaceId: SpaceId
-  /** Why the credential itself admits its caller no more; `undefined` if it does. `now`: Unix milliseconds. */
-  readonly refusal: (now: number) => Failure | undefined
+  /**
+   * Why the credential itself admits its caller no more; `undefined` if it does. `toRefresh`: it is sent to be refreshed.
+   * `now`: Unix milliseconds.
+   */
+  readonly refusal: (now: number, use: { readonly toRefresh: boolean }) => Failure | undefined
   /**
    * Verifies the whole request, its body included, after the caller was admitted; `undefined`: the head suffices. Wrong
    * signatures fail with `IDENTITY_HMAC_INVALID` and are limited.
@@ -38,7 +41,7 @@ export interface PresentedCredential {
 
 /** Reads the credentials of one kind, known by their form, without a look-up. */
 export interface CredentialReader {
-  /** Only where the service's own pages may call: surfaces A and C. */
+  /** Only where pages may call: surfaces A and C. */
   readonly isForPages?: boolean
   /**
    * `text`: what the request sends in the headers for credentials; `undefined`: nothing. A credential that is sent

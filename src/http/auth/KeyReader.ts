@@ -28,8 +28,9 @@ const keyCaller = (key: ApiKey): Caller => {
     scope: scopeIds(key.resourceScope),
     bounds: keyBounds(key, key.hmacSecret !== null),
     callsPerMinute: key.rateLimit,
-    usesPlanCalls: true,
+    planCalls: "counted",
     person: null,
+    embedded: null,
     starter: { keyId: key.id, keyName: key.name }
   }
   callers.set(key, caller)

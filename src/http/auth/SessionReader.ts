@@ -39,7 +39,8 @@ const personCaller = ({ email, memberships, session }: KnownSession, membership:
       expiresAt: null
     },
     callsPerMinute: sessionLimits.callsPerMinute,
-    usesPlanCalls: false,
+    planCalls: "none",
+    embedded: null,
     person: {
       userId: user.id,
       identityId: session.identityId,

@@ -17,7 +17,12 @@ export interface OwnToPeople {
 }
 
 /** The permission that the caller needs. A list: any one of them. `anyCaller`: any caller. */
-export type Permit = Permission | ReadonlyArray<Permission> | OwnToPeople | "anyCaller"
+export type Permit = Permission | ReadonlyArray<Permission> | AllPermissions | OwnToPeople | "anyCaller"
+
+/** The permissions that the caller needs, all of them. */
+export interface AllPermissions {
+  readonly all: ReadonlyArray<Permission>
+}
 
 /** How a call is audited: under an action, as a read (counted per minute), or not at all and why. */
 export type AuditPolicy =
@@ -96,6 +101,16 @@ export interface Answer {
   readonly isStreamed?: boolean
 }
 
+/** How embed sessions use an operation. Others they may not call, whatever their permissions. */
+export interface SessionUse {
+  /** What they need. */
+  readonly permit: Permit
+  readonly input: { readonly query: AnySchema | undefined; readonly body: AnySchema | undefined }
+  readonly outputs: ReadonlyArray<Answer>
+  /** It refreshes tokens, and so takes one that has just expired. */
+  readonly refreshesTokens: boolean
+}
+
 /** What an operation declares. */
 export interface Contract extends Words {
   /** `customers` of `customers.create`. */
@@ -124,4 +139,6 @@ export interface Contract extends Words {
   readonly noStore: boolean
   /** Keys of a suspended organisation may call it: the suspension is read and lifted through it. */
   readonly openWhileSuspended: boolean
+  /** `undefined`: embed sessions may not call it. */
+  readonly sessions: SessionUse | undefined
 }

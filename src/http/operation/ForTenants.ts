@@ -25,6 +25,9 @@ const forTenant = <R>(source: Operation<R>, group: string, change: ForTenants): 
     path,
     input: { path: paramsSchema(path), query: query ?? source.input.query, body: body ?? source.input.body },
     sharing: sharing ?? source.sharing,
+    // Pages do not call surface B.
+    sessions: undefined,
+    prepareForSessions: undefined,
     prepare: Effect.map(Effect.all([Tenants, source.prepare]), ([{ find }, run]) => (call: AnyCall) => {
       const { context } = call
       return Effect.flatMap(find(context, call.path.tid), (customer) => {

@@ -34,10 +34,14 @@ export interface Call<Path, Query, Body> {
 // oxlint-disable-next-line typescript/no-explicit-any -- `operation` holds its use case to the types of its contract.
 export type AnyCall = Call<any, any, any>
 
+/** Makes the function that runs a use case and wraps its value as the contract's answer has it. */
+type Prepare<R> = Effect.Effect<(call: AnyCall) => Effect.Effect<unknown, Failure>, never, R>
+
 /** An operation with its use case, which needs the services `R`. */
 export interface Operation<out R = unknown> extends Contract {
-  /** Makes the function that runs the use case and wraps its value as the contract's answer has it. */
-  readonly prepare: Effect.Effect<(call: AnyCall) => Effect.Effect<unknown, Failure>, never, R>
+  readonly prepare: Prepare<R>
+  /** The same for embed sessions; `undefined`: they may not call it. */
+  readonly prepareForSessions: Prepare<R> | undefined
 }
 
 /** The services that an operation needs. */
@@ -79,6 +83,25 @@ interface Description<M extends Method, P extends string, Path, Query, Body, A> 
   readonly openWhileSuspended?: boolean
 }
 
+/**
+ * How embed sessions use an operation: by a use case of their own, which sees to whose records they are and answers with what
+ * a page may show. Members that are left out are the operation's own.
+ */
+interface SessionRow<Path, Query, Body, A, S, R> {
+  readonly permit?: Permit
+  // oxlint-disable-next-line typescript/no-explicit-any -- What is sent is checked by decoding it.
+  readonly query?: Schema.Schema<Query, any>
+  // oxlint-disable-next-line typescript/no-explicit-any -- As above.
+  readonly body?: Schema.Schema<Body, any>
+  readonly output: Output<A>
+  readonly refreshesTokens?: boolean
+  readonly with: Effect.Effect<S, never, R>
+  readonly use: UseCase<S, Path, Query, Body, A>
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- A contract reads no types of it.
+type AnySessionRow = SessionRow<any, any, any, any, any, any>
+
 /** What an operation is declared with, besides its use case. */
 type ContractRow<P extends string, Path, Query, Body, A> = Description<Method, P, Path, Query, Body, A> & Guards
 
@@ -112,9 +135,10 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
   query,
   route,
   scoped,
+  sessions,
   sharing,
   summary
-}: ContractRow<P, Path, Query, Body, A>): Contract => {
+}: ContractRow<P, Path, Query, Body, A> & { readonly sessions?: AnySessionRow }): Contract => {
   const [method, path] = route.split(" ") as [Method, P]
   const [group = "", own = ""] = name.split(".")
   return {
@@ -137,19 +161,54 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
     scoped,
     form: { ...defaultForm, ...form },
     noStore,
-    openWhileSuspended
+    openWhileSuspended,
+    sessions:
+      sessions === undefined
+        ? undefined
+        : {
+            permit: sessions.permit ?? permit,
+            input: { query: sessions.query ?? query, body: sessions.body ?? body },
+            outputs: sessions.output.answers,
+            refreshesTokens: sessions.refreshesTokens === true
+          }
   }
 }
 
+const prepared = <P, Q, B, A, S, R>({
+  output,
+  use,
+  ...row
+}: {
+  readonly with: Effect.Effect<S, never, R>
+  readonly use: UseCase<S, P, Q, B, A>
+  readonly output: Output<A>
+}): Prepare<R> =>
+  Effect.map(row.with, (services) => (call: AnyCall) => Effect.map(use(services, call), (value) => output.wrap(value)))
+
 /** Declares an operation: its contract and its use case agree by type. `with`: the services that `use` is given. */
-export const operation = <const P extends string, A, S, R = never, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
+export const operation = <
+  const P extends string,
+  A,
+  S,
+  R = never,
+  Path = ParamsOf<P>,
+  Query = unknown,
+  Body = unknown,
+  SA = unknown,
+  SS = unknown,
+  SR = never,
+  SQuery = Query,
+  SBody = Body
+>(
   row: ContractRow<P, Path, Query, Body, A> & {
     readonly with: Effect.Effect<S, never, R>
     readonly use: UseCase<S, Path, Query, Body, A>
+    readonly sessions?: SessionRow<Path, SQuery, SBody, SA, SS, SR>
   }
-): Operation<R> => ({
+): Operation<R | SR> => ({
   ...contract(row),
-  prepare: Effect.map(row.with, (services) => (call: AnyCall) => Effect.map(row.use(services, call), row.output.wrap))
+  prepare: prepared(row),
+  prepareForSessions: row.sessions === undefined ? undefined : prepared(row.sessions)
 })
 
 /** The guards that a row must state itself: those that its group does not share. Its audit follows from its name. */
@@ -173,9 +232,25 @@ export const operationsOf =
     resource,
     ...shared
   }: D & Pick<Words, "parameters"> & { readonly resource: string; readonly with: Effect.Effect<S, never, R> }) =>
-  <const M extends Method, const P extends string, A, Path = ParamsOf<P>, Query = unknown, Body = unknown>(
-    row: Description<M, P, Path, Query, Body, A> & OwnGuards<D> & { readonly use: UseCase<S, Path, Query, Body, A> }
-  ): Operation<R> => {
+  <
+    const M extends Method,
+    const P extends string,
+    A,
+    Path = ParamsOf<P>,
+    Query = unknown,
+    Body = unknown,
+    SA = unknown,
+    SS = unknown,
+    SR = never,
+    SQuery = Query,
+    SBody = Body
+  >(
+    row: Description<M, P, Path, Query, Body, A> &
+      OwnGuards<D> & {
+        readonly use: UseCase<S, Path, Query, Body, A>
+        readonly sessions?: SessionRow<Path, SQuery, SBody, SA, SS, SR>
+      }
+  ): Operation<R | SR> => {
     const audit = auditOf(resource, row.route.split(" ")[0] ?? "", row.name.split(".")[1] ?? "")
     // Each guard is in the row, in what is shared, or made from the row's name, as the row's type says.
     return operation({
@@ -183,5 +258,5 @@ export const operationsOf =
       ...shared,
       ...row,
       parameters: { ...parameters, ...row.parameters }
-    } as Parameters<typeof operation<P, A, S, R, Path, Query, Body>>[0])
+    } as Parameters<typeof operation<P, A, S, R, Path, Query, Body, SA, SS, SR, SQuery, SBody>>[0])
   }

@@ -6,14 +6,14 @@ import {
   type Principal,
   sharingRefusal
 } from "../../actors/management/Caller.js"
-import type { Failure, Forbidden } from "../../domain/Failure.js"
+import { type Failure, Forbidden } from "../../domain/Failure.js"
 import type { ScopeType } from "../../domain/access/ResourceScope.js"
 import type { Contract } from "../operation/Contract.js"
 
 /** A call before its input is decoded: all that the guards look at. */
 export interface GuardedCall {
   readonly caller: Principal
-  readonly operation: Pick<Contract, "permit" | "sharing" | "scoped">
+  readonly operation: Pick<Contract, "permit" | "sharing" | "scoped" | "sessions">
   /** The parameters of its path. */
   readonly params: { readonly [name: string]: string }
 }
@@ -21,6 +21,10 @@ export interface GuardedCall {
 const permissionRefusal = (caller: Principal, permit: Contract["permit"]): Forbidden | undefined => {
   if (permit === "anyCaller") return undefined
   if (typeof permit === "string") return missingPermission(caller, permit)
+  if ("all" in permit) {
+    const lacking = permit.all.find((one) => !caller.permissions.has(one))
+    return lacking === undefined ? undefined : missingPermission(caller, lacking)
+  }
   if ("ofOthers" in permit) return caller.person === null ? missingPermission(caller, permit.ofOthers) : undefined
   const [first] = permit
   return first === undefined || permit.some((one) => caller.permissions.has(one))
@@ -50,8 +54,17 @@ const scopeRefusal = ({ caller, operation, params }: GuardedCall): Forbidden | u
   return undefined
 }
 
+/** An embed session calls what says so, and needs what that says: whatever else its permissions would allow is closed to it. */
+const callRefusal = ({ caller, operation: { permit, sessions } }: GuardedCall): Forbidden | undefined => {
+  if (caller.embedded === null) return permissionRefusal(caller, permit)
+  return sessions === undefined
+    ? new Forbidden({
+        code: "FORBIDDEN",
+        message: "embed sessions may not call this: send an API key from your backend"
+      })
+    : permissionRefusal(caller, sessions.permit)
+}
+
 /** The first reason for which the caller may not use the operation. */
 export const refusalOf = (call: GuardedCall): Failure | undefined =>
-  permissionRefusal(call.caller, call.operation.permit) ??
-  sharingRefusal(call.caller, call.operation.sharing) ??
-  scopeRefusal(call)
+  callRefusal(call) ?? sharingRefusal(call.caller, call.operation.sharing) ?? scopeRefusal(call)

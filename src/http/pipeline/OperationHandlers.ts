@@ -52,7 +52,7 @@ const decodeLax = (schema: AnySchema) => {
 const decoderOf = (schema: AnySchema) =>
   Option.isSome(SchemaAST.getParseOptionsAnnotation(schema.ast)) ? decodeStrict(schema) : decodeLax(schema)
 
-const callDecoder = ({ input: { body, path, query } }: Contract) => {
+const callDecoder = ({ input: { body, path, query } }: Form) => {
   const parts: Array<readonly [keyof Contract["input"], Decode]> = []
   if (path !== undefined) parts.push(["path", decodeWith(decoderOf(path), ({ params }) => decodedPath(params))])
   // An absent body decodes as an empty object, so that its schema names the required members.
@@ -101,7 +101,12 @@ const encodeReply = (
   return Effect.succeed({ status, headers: { "content-type": contentType, ...headers }, body })
 }
 
-const handlerOf = (contract: Contract, run: (call: AnyCall) => Effect.Effect<unknown, Failure>): OperationHandler => {
+/** What decides how a call is read and answered. */
+type Form = Pick<Contract, "group" | "name" | "input" | "outputs">
+
+type Run = (call: AnyCall) => Effect.Effect<unknown, Failure>
+
+const handlerOf = (contract: Form, run: Run): OperationHandler => {
   const decode = callDecoder(contract)
   const [first] = contract.outputs
   if (first === undefined) throw new Error(`${contract.group}.${contract.name} declares no answer`)
@@ -114,6 +119,15 @@ const handlerOf = (contract: Contract, run: (call: AnyCall) => Effect.Effect<unk
       return encodeReply(answer, value, exchange.replyHeaders)
     })
   }
+}
+
+/** The handler of an operation, and another one for embed sessions, if these may call it. */
+const eitherHandler = (one: Operation, run: Run, runForSession: Run | undefined): OperationHandler => {
+  const usual = handlerOf(one, run)
+  if (one.sessions === undefined || runForSession === undefined) return usual
+  const { input, outputs } = one.sessions
+  const ofSession = handlerOf({ ...one, input: { ...one.input, ...input }, outputs }, runForSession)
+  return (exchange) => (exchange.caller.embedded === null ? usual : ofSession)(exchange)
 }
 
 /** The handler of each operation. */
@@ -131,7 +145,10 @@ export const handlersOf = <O extends Operation>(
     Effect.map(
       // The services of all rows, which the table's type lists.
       Effect.forEach(operations as ReadonlyArray<Operation<ServicesOf<O>>>, (one) =>
-        Effect.map(one.prepare, (run) => [one, handlerOf(one, run)] as const)
+        Effect.map(
+          Effect.all([one.prepare, one.prepareForSessions ?? Effect.succeed(undefined)]),
+          ([run, runForSession]) => [one, eitherHandler(one, run, runForSession)] as const
+        )
       ),
       (handlers) => new Map<Contract, OperationHandler>(handlers)
     )

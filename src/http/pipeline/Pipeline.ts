@@ -10,6 +10,7 @@ import { Identifiers } from "../../actors/ports/Identifiers.js"
 import { type Admission, RateLimits } from "../../actors/ports/organisation/RateLimits.js"
 import { type Failure, InvalidRequest, NotFound } from "../../domain/Failure.js"
 import type { RequestId } from "../../domain/Ids.js"
+import { sessionsCeiling } from "../../domain/access/EmbedSession.js"
 import { bodyBytes } from "../../domain/Limits.js"
 import { make as makeAuthentication } from "../auth/Authentication.js"
 import { readRecord } from "../JsonBody.js"
@@ -89,10 +90,12 @@ const bufferedRequest = (request: LazyRequest): RawRequest | undefined => {
   return body instanceof Uint8Array ? { ...request, body } : undefined
 }
 
-const admittanceOf = ({ isOpenToPages = false, keyHint }: SurfaceRules, openWhileSuspended: boolean) => ({
+/** `route`: `undefined` if the request has none. */
+const admittanceOf = ({ isOpenToPages = false, keyHint }: SurfaceRules, route: Route | undefined) => ({
   keyHint,
-  openWhileSuspended,
-  isOpenToPages
+  openWhileSuspended: route?.openWhileSuspended === true,
+  isOpenToPages,
+  refreshesTokens: route?.sessions?.refreshesTokens === true
 })
 
 const hasBody = (method: string): boolean => method !== "GET" && method !== "DELETE"
@@ -161,7 +164,8 @@ export const make = Effect.gen(function* () {
       accountId: caller.accountId,
       callerId: caller.id,
       caller: caller.callsPerMinute,
-      plan: caller.usesPlanCalls ? caller.plan.apiCallsPerMinute : null
+      plan: caller.planCalls === "counted" ? caller.plan.apiCallsPerMinute : null,
+      sessions: caller.planCalls === "sessions" ? sessionsCeiling(caller.plan) : null
     })
 
   const replyToFailure = (
@@ -195,14 +199,13 @@ export const make = Effect.gen(function* () {
       const requestId = request.recognised?.caller.requestId ?? identifiers.next("req")
       let exchange: Exchange | undefined
       let admission: Admission | null = null
-      const { openWhileSuspended } = route
       const serving = Effect.flatMap(
-        authentication.authenticate(request, requestId, admittanceOf(rules, openWhileSuspended)),
+        authentication.authenticate(request, requestId, admittanceOf(rules, route)),
         (caller) => {
           const missing = rules.missingHeader(request)
           if (missing !== undefined) return Effect.fail(missing)
           const version = route.form.versions === "own" ? Either.right(undefined) : expectedVersion(request)
-          const again = Effect.map(recognised(request, requestId, rules, openWhileSuspended), ({ caller }) => caller)
+          const again = Effect.map(recognised(request, requestId, rules, route), ({ caller }) => caller)
           const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version), again)
           exchange = opened
           return Effect.flatMap(admit(caller), (counts) => {
@@ -227,16 +230,15 @@ export const make = Effect.gen(function* () {
       }).pipe(Effect.onInterrupt(() => auditExchange(exchange, "interrupted")))
     })
 
-  const recognised = (request: RequestHead, requestId: RequestId, rules: SurfaceRules, openWhileSuspended: boolean) =>
-    Effect.suspend(() => authentication.recognise(request, requestId, admittanceOf(rules, openWhileSuspended)))
+  const recognised = (request: RequestHead, requestId: RequestId, rules: SurfaceRules, route: Route) =>
+    Effect.suspend(() => authentication.recognise(request, requestId, admittanceOf(rules, route)))
 
   /** The caller by the head alone, or the reply that refuses it. */
-  const recognise = (rules: SurfaceRules, request: RequestHead, openWhileSuspended = false) => {
+  const recognise = (rules: SurfaceRules, request: RequestHead, route?: Route) => {
     const requestId = identifiers.next("req")
     const head = { ...request, headers: rules.selectHeaders(request.headers) }
-    return Effect.catchAllCause(
-      authentication.recognise(head, requestId, admittanceOf(rules, openWhileSuspended)),
-      (cause) => replyToFailure(cause, rules, requestId, undefined, null)
+    return Effect.catchAllCause(authentication.recognise(head, requestId, admittanceOf(rules, route)), (cause) =>
+      replyToFailure(cause, rules, requestId, undefined, null)
     )
   }
 

@@ -69,7 +69,7 @@ export const makeSurfaceRequests = Effect.fnUntraced(function* (
     /** The request's caller, by its head alone. */
     recognise: (request: RequestHead) => {
       const found = findRoute(request.method, pathOf(request.target))
-      return recognise(rules, request, found._tag === "Found" && found.route.openWhileSuspended)
+      return recognise(rules, request, found._tag === "Found" ? found.route : undefined)
     }
   }
 })

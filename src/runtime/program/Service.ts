@@ -91,6 +91,7 @@ import * as TriggerReads from "../postgres/trigger/TriggerReads.js"
 import * as InstallationReads from "../postgres/organisation/InstallationReads.js"
 import * as Journal from "../postgres/journal/Journal.js"
 import * as Keys from "../postgres/organisation/Keys.js"
+import * as EmbedSessions from "../postgres/access/EmbedSessions.js"
 import * as Sessions from "../postgres/access/Sessions.js"
 import * as Invitations from "../postgres/access/Invitations.js"
 import * as MailSignIns from "../postgres/access/MailSignIns.js"
@@ -199,6 +200,7 @@ const stores = Layer.mergeAll(
   KeyValues.layer,
   Keys.layer,
   Sessions.layer,
+  EmbedSessions.layer,
   SignIns.layer,
   Invitations.layer,
   MailSignIns.layer,

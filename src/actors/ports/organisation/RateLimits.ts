@@ -21,6 +21,8 @@ export interface Ceilings {
   /** Calls per minute; `null` for no ceiling. */
   readonly caller: number | null
   readonly plan: number | null
+  /** Of all embed sessions of the account together. */
+  readonly sessions: number | null
 }
 
 /** Starts per day; `null` for no ceiling. */

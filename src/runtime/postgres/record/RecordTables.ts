@@ -7,6 +7,7 @@ import { Connection, CredentialRecord } from "../../../domain/connection/Connect
 import { ConnectSession } from "../../../domain/connection/ConnectSession.js"
 import { Customer } from "../../../domain/organisation/Customer.js"
 import { FieldMapOverride, FieldMapVersion } from "../../../domain/mapping/FieldMapRecord.js"
+import { EmbedSession } from "../../../domain/access/EmbedSession.js"
 import { Environment } from "../../../domain/organisation/Environment.js"
 import { Project, Team } from "../../../domain/organisation/Group.js"
 import { Installation } from "../../../domain/organisation/Installation.js"
@@ -139,6 +140,10 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
       `UPDATE map_publications SET customer_id = NULL, connector = '', entity = NULL, model = NULL, field_map_id = NULL
        WHERE customer_id IN (${erasableCustomers})`
     ]
+  }),
+  /** An ended session is kept for a day, so that its token is told from one that never was. */
+  embedSessions: tableOf("embed_sessions", EmbedSession.stored, {
+    expires: [`t.expires_at < now() - ${days(1)} OR t.ended_at < now() - ${days(1)}`]
   }),
   installations: tableOf("installations", Installation.stored),
   webhookEndpoints: tableOf("webhook_endpoints", WebhookEndpoint.stored),
