@@ -16,7 +16,7 @@ import type { Unavailable } from "../../domain/Failure.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import { pathOf, type RawReply, type RawRequest } from "../Wire.js"
 import { clearingCookie, isSameBrowser } from "./BrowserCookie.js"
-import { fieldsOf } from "./Form.js"
+import { connectFields } from "../../domain/connector/ConnectForm.js"
 import { failureText } from "./Problem.js"
 import { makeOutcomePages } from "./OutcomePages.js"
 import { makeSessionForm } from "./SessionForm.js"
@@ -61,7 +61,7 @@ export const make = Effect.gen(function* () {
     const method = definition.value.auth.find(({ id }) => id === session.authMethod)
     if (method === undefined) return undefined
     const config = session.config
-    return { session, definition: definition.value, method, fields: fieldsOf(definition.value, method, config) }
+    return { session, definition: definition.value, method, fields: connectFields(definition.value, method, config) }
   })
 
   const openLink = Effect.fnUntraced(function* (request: RawRequest, token: string) {

@@ -1,7 +1,8 @@
 /** Turns failures into problems that the connect form shows, worded for people who connect an account. */
 import type { ConnectionRequestFailure, CredentialSecrets } from "../../actors/ports/connection/Connections.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { Field, Problem } from "./Form.js"
+import type { ConnectField } from "../../domain/connector/ConnectForm.js"
+import type { Problem } from "./Form.js"
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -19,10 +20,10 @@ export const failureText = (failure: ConnectionRequestFailure): string => {
 
 /** The problem of the first required field that is empty. */
 export const missingField = (
-  fields: ReadonlyArray<Field>,
+  fields: ReadonlyArray<ConnectField>,
   given: { readonly config: JsonObject; readonly fields: CredentialSecrets }
 ): Problem | undefined => {
-  const isGiven = ({ name }: Field) => {
+  const isGiven = ({ name }: ConnectField) => {
     const [part, ...rest] = name.split(".")
     return Object.hasOwn(part === "config" ? given.config : given.fields, rest.join("."))
   }
@@ -31,7 +32,7 @@ export const missingField = (
 }
 
 /** The end of an error message: the form that the field's value must have. */
-const expectedForm = ({ description, form, max, min, options, type }: Field): string => {
+const expectedForm = ({ description, form, max, min, options, type }: ConnectField): string => {
   const hint = description === null ? "" : ` (${description})`
   if (options !== null) return "please choose one of the list."
   if (type === "number" || type === "integer") {
@@ -50,7 +51,7 @@ const expectedForm = ({ description, form, max, min, options, type }: Field): st
 /** A failure as a problem of the field that it concerns; a refused credential concerns its first secret field. */
 export const problemOf = (
   connector: string,
-  fields: ReadonlyArray<Field>,
+  fields: ReadonlyArray<ConnectField>,
   failure: ConnectionRequestFailure
 ): Problem => {
   const detail = failure._tag === "ValidationFailed" ? failure.details[0] : undefined

@@ -10,7 +10,8 @@ import { configuredUrl } from "../../domain/connector/request/BaseUrl.js"
 import { Origin } from "../../actors/ports/Origin.js"
 import type { RawReply } from "../Wire.js"
 import { startCookie } from "./BrowserCookie.js"
-import { readEntries, type fieldsOf, formMarkup, type Problem, displayedValues } from "./Form.js"
+import type { connectFields } from "../../domain/connector/ConnectForm.js"
+import { readEntries, formMarkup, type Problem, displayedValues } from "./Form.js"
 import { makeOutcomePages } from "./OutcomePages.js"
 import { missingField, problemOf } from "./Problem.js"
 import { html } from "../Markup.js"
@@ -24,7 +25,7 @@ export interface LinkedSession {
   readonly session: AuthorizingSession
   readonly definition: ConnectorDefinition
   readonly method: AuthMethod
-  readonly fields: ReturnType<typeof fieldsOf>
+  readonly fields: ReturnType<typeof connectFields>
 }
 
 /** The form of the connect pages. */
