@@ -69,6 +69,7 @@ import startingNodes, { oldestBeside as startingNodesBeside } from "./0067_start
 import rights, { oldestBeside as rightsBeside } from "./0068_rights.js"
 import refreshProcesses, { oldestBeside as refreshProcessesBeside } from "./0069_refresh_processes.js"
 import readableMigrations, { oldestBeside as readableMigrationsBeside } from "./0070_readable_migrations.js"
+import widgets, { oldestBeside as widgetsBeside } from "./0071_widgets.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -139,7 +140,8 @@ export const migrations = {
   "0067_starting_nodes": Effect.asVoid(startingNodes),
   "0068_rights": Effect.asVoid(rights),
   "0069_refresh_processes": Effect.asVoid(refreshProcesses),
-  "0070_readable_migrations": Effect.asVoid(readableMigrations)
+  "0070_readable_migrations": Effect.asVoid(readableMigrations),
+  "0071_widgets": Effect.asVoid(widgets)
 }
 
 /** The oldest service release that may run beside a migration. Those before are of release 1. */
@@ -150,5 +152,6 @@ export const oldestBeside: Readonly<Record<string, number>> = {
   "0067_starting_nodes": startingNodesBeside,
   "0068_rights": rightsBeside,
   "0069_refresh_processes": refreshProcessesBeside,
-  "0070_readable_migrations": readableMigrationsBeside
+  "0070_readable_migrations": readableMigrationsBeside,
+  "0071_widgets": widgetsBeside
 }

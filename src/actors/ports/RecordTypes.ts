@@ -9,6 +9,7 @@ import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/Fie
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
+import type { Widget, WidgetVersion } from "../../domain/organisation/Widget.js"
 import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
 import type { Role, User } from "../../domain/access/Person.js"
 import type { Secret, SecretVersion } from "../../domain/access/Secret.js"
@@ -60,6 +61,9 @@ export interface RecordTypes {
   readonly fieldMapVersions: FieldMapVersion
   readonly mapPublications: MapPublication
   readonly installations: Installation
+  /** With one go its versions. */
+  readonly widgets: Widget
+  readonly widgetVersions: WidgetVersion
   readonly webhookEndpoints: WebhookEndpoint
   readonly deliveries: StoredDelivery
   /** Read-only here: the task that sends deliveries writes them. */

@@ -10,6 +10,7 @@ import { FieldMapOverride, FieldMapVersion } from "../../../domain/mapping/Field
 import { Environment } from "../../../domain/organisation/Environment.js"
 import { Project, Team } from "../../../domain/organisation/Group.js"
 import { Installation } from "../../../domain/organisation/Installation.js"
+import { Widget, WidgetVersion } from "../../../domain/organisation/Widget.js"
 import { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
 import { Role, User } from "../../../domain/access/Person.js"
 import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
@@ -141,6 +142,12 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
     ]
   }),
   installations: tableOf("installations", Installation.stored),
+  /** With one go its versions. */
+  widgets: tableOf("widgets", Widget.stored),
+  widgetVersions: tableOf("widget_versions", WidgetVersion.stored, {
+    key: ["widgetId", "number"],
+    createdMember: "number"
+  }),
   webhookEndpoints: tableOf("webhook_endpoints", WebhookEndpoint.stored),
   deliveries: tableOf("deliveries", StoredDelivery, {
     expires: [
