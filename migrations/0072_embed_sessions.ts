@@ -11,7 +11,7 @@ export default script(
      key_id text COLLATE "C" NOT NULL REFERENCES api_keys ON DELETE CASCADE,
      customer_id text COLLATE "C" NOT NULL REFERENCES customers ON DELETE CASCADE,
      user_id text, user_email text, user_name text, widget_id text COLLATE "C", widget_version int, connectors text[],
-     permissions jsonb NOT NULL, allowed_origins text[] NOT NULL, theme jsonb, locale text NOT NULL, metadata jsonb NOT NULL,
+     permissions jsonb NOT NULL, allowed_origins text[] NOT NULL, theme jsonb NOT NULL, locale text NOT NULL, metadata jsonb NOT NULL,
      token_seconds int NOT NULL, created_at timestamptz NOT NULL, expires_at timestamptz NOT NULL, ended_at timestamptz,
      token_number int NOT NULL, token_hash text NOT NULL, token_expires_at timestamptz NOT NULL,
      replaced_hash text, replaced_until timestamptz)`,
@@ -22,7 +22,9 @@ export default script(
   "CREATE INDEX embed_sessions_customer ON embed_sessions (customer_id)",
   "CREATE INDEX embed_sessions_widget ON embed_sessions (widget_id) WHERE widget_id IS NOT NULL",
   "CREATE INDEX embed_sessions_expired ON embed_sessions (expires_at)",
-  "CREATE INDEX embed_sessions_origins ON embed_sessions USING gin (allowed_origins)"
+  "CREATE INDEX embed_sessions_origins ON embed_sessions USING gin (allowed_origins)",
+  "CREATE INDEX widget_versions_origins ON widget_versions USING gin (allowed_origins)",
+  "GRANT SELECT (id, org, connection_id, status, error, created_by, expires_at) ON connect_sessions TO svc_app"
 ).pipe(
   Effect.zipRight(tenantTable("embed_sessions", { app: "SELECT, INSERT, UPDATE, DELETE", writer: "SELECT, DELETE" }))
 )

@@ -69,6 +69,7 @@ import startingNodes, { oldestBeside as startingNodesBeside } from "./0067_start
 import rights, { oldestBeside as rightsBeside } from "./0068_rights.js"
 import refreshProcesses, { oldestBeside as refreshProcessesBeside } from "./0069_refresh_processes.js"
 import readableMigrations, { oldestBeside as readableMigrationsBeside } from "./0070_readable_migrations.js"
+import widgets, { oldestBeside as widgetsBeside } from "./0071_widgets.js"
 import embedSessions, { oldestBeside as embedSessionsBeside } from "./0072_embed_sessions.js"
 
 export const migrations = {
@@ -141,6 +142,7 @@ export const migrations = {
   "0068_rights": Effect.asVoid(rights),
   "0069_refresh_processes": Effect.asVoid(refreshProcesses),
   "0070_readable_migrations": Effect.asVoid(readableMigrations),
+  "0071_widgets": Effect.asVoid(widgets),
   "0072_embed_sessions": Effect.asVoid(embedSessions)
 }
 
@@ -153,5 +155,6 @@ export const oldestBeside: Readonly<Record<string, number>> = {
   "0068_rights": rightsBeside,
   "0069_refresh_processes": refreshProcessesBeside,
   "0070_readable_migrations": readableMigrationsBeside,
+  "0071_widgets": widgetsBeside,
   "0072_embed_sessions": embedSessionsBeside
 }

@@ -1,5 +1,6 @@
 /** The request that a use case serves: its caller, its audit policy, and the version that it expects. */
 import { Effect } from "effect"
+import type { CustomerId } from "../../domain/Ids.js"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import { versionMismatch } from "../../domain/Failure.js"
 import type { Principal, Sharing } from "./Caller.js"
@@ -12,6 +13,8 @@ export interface CallContext {
   readonly sharing: Sharing | undefined
   /** The version that the request requires in a header; `undefined`: any version. */
   readonly expectedVersion: number | undefined
+  /** The customer that the request names in its headers. */
+  readonly namedCustomer: CustomerId | null
   /** The customer of the record that the use case found, for the audit entry. */
   customerId: AuditEntry["customerId"]
   /** The use case has written the audit entry; the pipeline must not write another. */

@@ -4,12 +4,14 @@ import type { ApiKey } from "../../domain/access/ApiKey.js"
 import type { StoredValue } from "../../domain/organisation/Configuration.js"
 import type { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../domain/connector/ConnectorRecord.js"
 import type { Connection, CredentialRecord } from "../../domain/connection/Connection.js"
+import type { ConnectSessionState } from "../../domain/connection/ConnectSession.js"
 import type { Customer } from "../../domain/organisation/Customer.js"
 import type { FieldMapOverride, FieldMapVersion } from "../../domain/mapping/FieldMapRecord.js"
 import type { EmbedSession } from "../../domain/access/EmbedSession.js"
 import type { Environment } from "../../domain/organisation/Environment.js"
 import type { Project, Team } from "../../domain/organisation/Group.js"
 import type { Installation } from "../../domain/organisation/Installation.js"
+import type { Widget, WidgetVersion } from "../../domain/organisation/Widget.js"
 import type { Organisation, Workspace } from "../../domain/organisation/Organisation.js"
 import type { Role, User } from "../../domain/access/Person.js"
 import type { Secret, SecretVersion } from "../../domain/access/Secret.js"
@@ -53,6 +55,8 @@ export interface RecordTypes {
   readonly connections: Connection
   /** Without the sealed column, which the request role may not select. */
   readonly credentials: CredentialRecord
+  /** Read-only here, without the columns that the request role may not select. */
+  readonly connectSessionStates: ConnectSessionState
   readonly triggers: Trigger
   readonly triggerStates: TriggerState
   /** Without the columns that the request role may not select. */
@@ -63,6 +67,9 @@ export interface RecordTypes {
   /** An ended session is kept for a day, so that its token is told from one that never was. */
   readonly embedSessions: EmbedSession
   readonly installations: Installation
+  /** With one go its versions. */
+  readonly widgets: Widget
+  readonly widgetVersions: WidgetVersion
   readonly webhookEndpoints: WebhookEndpoint
   readonly deliveries: StoredDelivery
   /** Read-only here: the task that sends deliveries writes them. */

@@ -6,7 +6,15 @@
 import { type Effect, type Option, Context, Data } from "effect"
 import type { AuditEntry } from "../../domain/audit/Audit.js"
 import type { Unavailable } from "../../domain/Failure.js"
-import type { CustomerId, ExecutionId, OrganisationId, SpaceId, UserId, WebhookEndpointId } from "../../domain/Ids.js"
+import type {
+  CustomerId,
+  ExecutionId,
+  OrganisationId,
+  SpaceId,
+  UserId,
+  WebhookEndpointId,
+  WidgetId
+} from "../../domain/Ids.js"
 import type { QueuedDeliveries, StoredDelivery } from "../../domain/delivery/WebhookEndpoint.js"
 import type { RecordTypes } from "./RecordTypes.js"
 import type { Deploying } from "./Deploying.js"
@@ -114,6 +122,8 @@ export interface DraftSave {
 export interface Tx extends Repositories, Deploying {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
+  /** Ends all sessions of a widget. `at`: RFC 3339. */
+  readonly endWidgetSessions: (widget: WidgetId, at: string) => Effect.Effect<void, Unavailable>
   /** Remembers who was told the link of a person's invitation, also when the person is removed. */
   readonly noteInviter: (userId: UserId, by: string) => Effect.Effect<void, Unavailable>
   /** Whether an invitation may be sent to the address now, which counts it: once an hour, some an hour in the organisation. */

@@ -5,9 +5,11 @@
 import { Duration, Either, Encoding, Schema } from "effect"
 import { Unauthorized } from "../Failure.js"
 import { ApiKeyId, CustomerId, EmbedSessionId, OrganisationId, SpaceId, WidgetId } from "../Ids.js"
-import { JsonObject } from "../Json.js"
+import { JsonObject, storedDocument } from "../Json.js"
 import { generatedValue, hidden, optional, owner, recordOf } from "../Record.js"
 import type { Plan } from "../organisation/Plan.js"
+import { Locale } from "../organisation/Widget.js"
+import { ThemeView, WidgetTheme } from "../organisation/WidgetTheme.js"
 import { NullableText } from "../Scalars.js"
 import { AnsweredTime, NullableTime } from "../Time.js"
 import { EmbedOrigins } from "./EmbedOrigin.js"
@@ -68,8 +70,8 @@ export const EmbedSession = recordOf("EmbedSession", {
   ),
   permissions: optional(StoredMatrix, undefined, PermissionMatrix),
   allowedOrigins: optional(Schema.Array(Schema.String), undefined, EmbedOrigins),
-  theme: optional(Schema.NullOr(JsonObject), undefined, Schema.NullOr(JsonObject)),
-  locale: optional(Schema.String, undefined, Schema.Literal("en", "de")),
+  theme: optional(storedDocument<WidgetTheme>(), undefined, WidgetTheme, ThemeView),
+  locale: optional(Locale, undefined),
   metadata: optional(JsonObject, {}, Metadata),
   /** Seconds for which each of its tokens is valid. */
   tokenSeconds: generatedValue(Schema.Number),

@@ -27,6 +27,35 @@ export const ConnectSession = recordOf("ConnectSession", {
 /** The stored session. */
 export type ConnectSession = typeof ConnectSession.stored.Type
 
+/** A session as requests read it: without what could be used to complete it. */
+export const ConnectSessionState = ConnectSession.stored.pick(
+  "id",
+  "organisationId",
+  "connectionId",
+  "status",
+  "error",
+  "createdBy",
+  "expiresAt"
+)
+export type ConnectSessionState = typeof ConnectSessionState.Type
+
+/** How far a session has come. `connectionId`, `error`: `null` until it has completed, or failed. */
+export const ConnectProgress = Schema.Struct({
+  status: Schema.Literal("open", "completed", "failed", "expired"),
+  connectionId: NullableText,
+  error: NullableText
+}).annotations({ identifier: "ConnectProgress" })
+
+/** `now`: Unix milliseconds. */
+export const connectProgress = (
+  { connectionId, error, expiresAt, status }: ConnectSessionState,
+  now: number
+): typeof ConnectProgress.Type => ({
+  status: status === "open" && Date.parse(expiresAt) <= now ? "expired" : status,
+  connectionId: status === "completed" ? connectionId : null,
+  error
+})
+
 /** A session with its authorization request at the provider. */
 export const AuthorizingSession = Schema.Struct({
   ...ConnectSession.stored.fields,

@@ -47,7 +47,11 @@ const isOthersOnly = (definition: ConnectorDefinition, method: AuthMethod, name:
   return useOf(others, name) !== "unused" && useOf(method, name) === "unused" && useOf(rest, name) === "unused"
 }
 
-const configFields = (definition: ConnectorDefinition, method: AuthMethod, given: JsonObject): ReadonlyArray<ConnectField> => {
+const configFields = (
+  definition: ConnectorDefinition,
+  method: AuthMethod,
+  given: JsonObject
+): ReadonlyArray<ConnectField> => {
   const { connectionConfig = {} } = definition
   const properties = connectionConfig["properties"]
   const required = connectionConfig["required"]

@@ -6,7 +6,7 @@ import { derivedValue, generatedValue, hidden, nextVersion, optional, owner, rec
 import { AnsweredTime } from "../Time.js"
 import { JsonObject } from "../Json.js"
 import { type Dimension, dimensions, planCeiling, PlanName, plans } from "./Plan.js"
-import { slugOf, Slug } from "../Slug.js"
+import { Slug, slugOfRecord } from "../Slug.js"
 import { Counter } from "../Scalars.js"
 
 /** Only an `active` customer has runs; the events of a suspended one are held. */
@@ -76,26 +76,13 @@ export const customerCeiling = (
   return plan === null ? null : planCeiling(plans[plan], dimension)
 }
 
-const longestSlug = 63
-const suffixLength = 8
-
-/** The slug with the end of the customer's id, which makes it unique. */
-export const suffixedSlug = (slug: string, id: CustomerId): string =>
-  `${slug.slice(0, longestSlug - suffixLength - 1).replace(/-+$/, "")}-${id.slice(-suffixLength)}`
-
-/** The slug of a name, without accents; `customer` with a suffix for a name without Latin letters or digits. */
-export const customerSlug = (name: string, id: CustomerId): string => {
-  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "")
-  return /[a-z0-9]/i.test(plain) ? slugOf(plain) : suffixedSlug("customer", id)
-}
-
 /** The record of a new customer. `now`: RFC 3339. */
 export const newCustomer = (
   organisationId: OrganisationId,
   id: CustomerId,
   input: CreateCustomer,
   now: string
-): Customer => Customer.create(input, { id, organisationId, slug: customerSlug(input.name, id) }, now)
+): Customer => Customer.create(input, { id, organisationId, slug: slugOfRecord(input.name, "customer", id) }, now)
 
 /** What a deleted customer has instead of its data. */
 export const erasedMembers = {

@@ -1,12 +1,19 @@
 /** The operations on connections. Only `reveal` answers with a credential. Specification: Surface C. */
 import { Schema } from "effect"
 import { Connection } from "../../domain/connection/Connection.js"
+import {
+  ConnectAccount,
+  EmbeddedConnection,
+  OpenedEmbeddedConnection,
+  RenameAccount
+} from "../../domain/connection/EmbeddedConnection.js"
 import { ConnectionTest } from "../../domain/connection/ConnectionTest.js"
 import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { ConnectionList, CustomerConnections } from "../../actors/management/connection/CustomerConnections.js"
+import { EmbeddedConnectionList, EmbeddedConnections } from "../../actors/management/embed/EmbeddedConnections.js"
 import { record, newRecord, page } from "../operation/Output.js"
 import { RevealedCredential } from "../../actors/management/connection/ConnectionRecords.js"
 
@@ -41,7 +48,13 @@ export const connectionsOperations = [
     output: page(Connection.View),
     permit: "connections:read",
     scoped: { connection: "list", connector: "list" },
-    use: (connections, { context, query }) => connections.list(context, query)
+    use: (connections, { context, query }) => connections.list(context, query),
+    sessions: {
+      with: EmbeddedConnections,
+      query: EmbeddedConnectionList,
+      output: page(EmbeddedConnection),
+      use: (connections, { context, query }) => connections.list(context, query)
+    }
   }),
   ofCustomerConnections({
     name: "connections.create",
@@ -61,7 +74,13 @@ export const connectionsOperations = [
     form: { idempotency: "lease" },
     permit: "connections:create",
     scoped: { connection: "create", connector: "record" },
-    use: (connections, { context, body }) => connections.create(context, body)
+    use: (connections, { context, body }) => connections.create(context, body),
+    sessions: {
+      with: EmbeddedConnections,
+      body: strictPayload(ConnectAccount),
+      output: newRecord(OpenedEmbeddedConnection),
+      use: (connections, { context, body }) => connections.create(context, body)
+    }
   }),
   ofCustomerConnections({
     name: "connections.get",
@@ -71,7 +90,12 @@ export const connectionsOperations = [
     route: "GET /api/v1/connections/:conn",
     output: record(Connection.View),
     permit: "connections:read",
-    use: (connections, { context, path }) => connections.get(context, path.conn)
+    use: (connections, { context, path }) => connections.get(context, path.conn),
+    sessions: {
+      with: EmbeddedConnections,
+      output: record(EmbeddedConnection),
+      use: (connections, { context, path }) => connections.get(context, path.conn)
+    }
   }),
   ofCustomerConnections({
     name: "connections.update",
@@ -83,7 +107,13 @@ export const connectionsOperations = [
     body: putPayload(Connection.Update, Connection.View),
     output: record(Connection.View),
     permit: "connections:update",
-    use: (connections, { context, path, body }) => connections.update(context, path.conn, body)
+    use: (connections, { context, path, body }) => connections.update(context, path.conn, body),
+    sessions: {
+      with: EmbeddedConnections,
+      body: strictPayload(RenameAccount),
+      output: record(EmbeddedConnection),
+      use: (connections, { context, path, body }) => connections.rename(context, path.conn, body)
+    }
   }),
   ofCustomerConnections({
     name: "connections.delete",
@@ -93,7 +123,12 @@ export const connectionsOperations = [
     route: "DELETE /api/v1/connections/:conn",
     output: record(Connection.View),
     permit: "connections:delete",
-    use: (connections, { context, path }) => connections.disconnect(context, path.conn)
+    use: (connections, { context, path }) => connections.disconnect(context, path.conn),
+    sessions: {
+      with: EmbeddedConnections,
+      output: record(EmbeddedConnection),
+      use: (connections, { context, path }) => connections.disconnect(context, path.conn)
+    }
   }),
   ofCustomerConnections({
     name: "connections.test",
@@ -118,7 +153,12 @@ export const connectionsOperations = [
     output: record(OpenedConnection),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
+    use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body),
+    sessions: {
+      with: EmbeddedConnections,
+      output: record(OpenedEmbeddedConnection),
+      use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
+    }
   }),
   ofCustomerConnections({
     name: "connections.refresh",

@@ -17,6 +17,8 @@ import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorC
 import { ConnectorDiscovery, DiscoverRequest } from "../../actors/management/connector/ConnectorDiscovery.js"
 import { exampleConnector } from "./ConnectorExample.js"
 import type { Exchange } from "../pipeline/Exchange.js"
+import { EmbeddedConnectorList, EmbeddedConnectors } from "../../actors/management/embed/EmbeddedConnectors.js"
+import { EmbeddedConnector, EmbeddedConnectorSummary } from "../../domain/connector/EmbeddedConnector.js"
 import { record, page, bareValue, empty } from "../operation/Output.js"
 import { ConnectorOffer } from "../../domain/connector/ConnectorOffer.js"
 
@@ -134,7 +136,13 @@ export const connectorsOperations = [
     query: ConnectorList,
     output: page(ConnectorSummary),
     scoped: { connector: "list" },
-    use: (catalogue, { context, query }) => catalogue.list(context, query)
+    use: (catalogue, { context, query }) => catalogue.list(context, query),
+    sessions: {
+      with: EmbeddedConnectors,
+      query: EmbeddedConnectorList,
+      output: page(EmbeddedConnectorSummary),
+      use: (connectors, { context, query }) => connectors.list(context, query)
+    }
   }),
   ofConnectorAuthoring({
     name: "connectors.create",
@@ -178,7 +186,13 @@ export const connectorsOperations = [
       Effect.map(catalogue.get(context, path.ctr, query.version), ({ revision, view }) => {
         setRevision(context, revision)
         return view
-      })
+      }),
+    sessions: {
+      with: EmbeddedConnectors,
+      query: Schema.Struct({}),
+      output: record(EmbeddedConnector),
+      use: (connectors, { context, path }) => connectors.get(context, path.ctr)
+    }
   }),
   ofConnectorAuthoring({
     name: "connectors.update",

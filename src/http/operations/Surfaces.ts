@@ -23,6 +23,7 @@ import { releasesOperations, tenantReleaseOperations } from "./release/Releases.
 import { secretsOperations } from "./Secrets.js"
 import { triggersOperations } from "./Triggers.js"
 import { ownSessionsOperations } from "./access/OwnSessions.js"
+import { embedOperations } from "./access/Embed.js"
 import { usersOperations, rolesOperations } from "./access/Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
 import { stepTestOperations } from "./run/StepTests.js"
@@ -86,6 +87,7 @@ export const surfaceC = [
   ...authProvidersOperations,
   ...connectionsOperations,
   ...installationsOperations,
+  ...embedOperations,
   ...webhookEndpointsOperations,
   ...notificationsOperations,
   ...quotaOperations,
@@ -139,6 +141,7 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
+  embed: "Sessions of customers' people in pages of the organisation's product, and their tokens.",
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
   approvals: "Questions of runs to people, and their decisions.",
   notifications: "Messages for the people of the organisation.",

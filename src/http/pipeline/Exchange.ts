@@ -13,6 +13,7 @@ export class Exchange implements CallContext {
   /** Headers of the reply besides those of every reply. */
   readonly replyHeaders: { [name: string]: string } = {}
   customerId: CallContext["customerId"] = null
+  namedCustomer: CallContext["namedCustomer"] = null
   isAudited = false
   /** The resource of the audit entry, if it is not the one whose id is first in the path. */
   subject: AuditEntry["resource"] | undefined

@@ -6,7 +6,7 @@ import {
   type Principal,
   sharingRefusal
 } from "../../actors/management/Caller.js"
-import { type Failure, Forbidden } from "../../domain/Failure.js"
+import { type Failure, Forbidden, InvalidRequest } from "../../domain/Failure.js"
 import type { ScopeType } from "../../domain/access/ResourceScope.js"
 import type { Contract } from "../operation/Contract.js"
 
@@ -68,3 +68,21 @@ const callRefusal = ({ caller, operation: { permit, sessions } }: GuardedCall): 
 /** The first reason for which the caller may not use the operation. */
 export const refusalOf = (call: GuardedCall): Failure | undefined =>
   callRefusal(call) ?? sharingRefusal(call.caller, call.operation.sharing) ?? scopeRefusal(call)
+
+/** What a key's caller says of whom it acts for, and where. A session is for one person of one customer, whatever is sent. */
+const headersOfKeys = ["x-svc-env", "x-user-id", "x-installation-id", "x-svc-connections", "x-svc-installation-config"]
+
+/** The refusal of a session that sends a header with which keys say for whom they act. */
+export const headerRefusal = (
+  caller: Principal,
+  headers: { readonly [name: string]: string }
+): InvalidRequest | undefined => {
+  if (caller.embedded === null) return undefined
+  const sent = headersOfKeys.find((name) => (headers[name] ?? "") !== "")
+  return sent === undefined
+    ? undefined
+    : new InvalidRequest({
+        code: "INVALID_HEADER",
+        message: `${sent} is not for embed sessions, which act for one person only: leave it out`
+      })
+}

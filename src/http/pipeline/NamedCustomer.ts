@@ -20,12 +20,16 @@ const customersNamedInBody = ({
   customerId,
   customerIds,
   customers,
+  endOrgId,
+  endOrgRef,
   level,
   scopeId
 }: JsonObject): ReadonlyArray<readonly [string, string]> =>
   [
     ["customerId", customerId] as const,
     ["customerIds", customerIds] as const,
+    ["endOrgId", endOrgId] as const,
+    ["endOrgRef", typeof endOrgRef === "string" ? `ref:${endOrgRef}` : undefined] as const,
     ["customers.ids", customers !== undefined && isObject(customers) ? customers["ids"] : undefined] as const,
     ["scopeId", level === "tenant" ? scopeId : undefined] as const
   ].flatMap(([name, value]) => textsOf(value).map((text) => [name, text] as const))
@@ -65,6 +69,7 @@ export const make = Effect.map(makeCustomerContext, ({ resolveCustomer }) => {
           message: `the headers name another customer than ${mismatch[0]}: name one customer`
         })
       exchange.caller = { ...caller, customers: new Set([customer.id]) }
+      exchange.namedCustomer = customer.id
     })
 
   /** `undefined`, at no cost, for a request whose headers name no customer. */

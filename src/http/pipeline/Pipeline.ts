@@ -19,7 +19,7 @@ import { defectRow, errorReply, failureReply, isFailure } from "../ErrorRows.js"
 import { type LazyRequest, pathOf, type RawReply, type RawRequest, type RequestHead } from "../Wire.js"
 import { largeBody, pauseForOthers } from "./EventLoop.js"
 import { Exchange } from "./Exchange.js"
-import { refusalOf } from "./Guards.js"
+import { headerRefusal, refusalOf } from "./Guards.js"
 import { make as makeIdempotency } from "./Idempotency.js"
 import { make as makeCustomerNarrowing } from "./NamedCustomer.js"
 import { makeExchangeAudit } from "./ExchangeAudit.js"
@@ -144,7 +144,10 @@ export const make = Effect.gen(function* () {
   ): Effect.Effect<RawReply, unknown> => {
     const { caller, params, request, route } = exchange
     const refused =
-      nulRefusal(request) ?? refusalOf({ caller, operation: route, params }) ?? parseBody(exchange, buffered)
+      nulRefusal(request) ??
+      refusalOf({ caller, operation: route, params }) ??
+      headerRefusal(caller, request.headers) ??
+      parseBody(exchange, buffered)
     if (refused !== undefined) return Effect.fail(refused)
     if (route.noStore) exchange.replyHeaders["cache-control"] = "no-store"
     const narrowing = route.form.tenancy === "reach" ? narrowToCustomer(exchange) : undefined

@@ -1,6 +1,7 @@
 /** The use cases of management, a layer for each room. They depend on ports only, which `Service.ts` provides. */
 import { Effect, Layer } from "effect"
 import { AuditLog } from "../../actors/management/AuditLog.js"
+import { embedUseCases } from "../../actors/management/embed/UseCases.js"
 import { accessUseCases } from "../../actors/management/access/UseCases.js"
 import { connectionUseCases } from "../../actors/management/connection/UseCases.js"
 import { connectorUseCases } from "../../actors/management/connector/UseCases.js"
@@ -24,6 +25,7 @@ const identityProvider = Layer.unwrapEffect(
 export const useCases = Layer.mergeAll(
   AuditLog.Default,
   accessUseCases,
+  embedUseCases,
   connectionUseCases,
   connectorUseCases,
   eventUseCases,

@@ -41,10 +41,21 @@ export const unknownIds: { readonly [parameter: string]: string } = Object.fromE
   [...parameters].map((name) => [name, specialIds[name] ?? idOfNone(name)])
 )
 
-const needs = ({ permit }: Route): ReadonlyArray<string> => {
-  if (permit === undefined || permit === "anyCaller") return []
-  if (typeof permit === "string") return [permit]
-  return "ofOthers" in permit ? [permit.ofOthers] : permit
+/** The permissions of an endpoint. `areAllNeeded`: else any one of them suffices. */
+const needs = ({ permit }: Route): { readonly wanted: ReadonlyArray<string>; readonly areAllNeeded: boolean } => {
+  if (permit === undefined || permit === "anyCaller") return { wanted: [], areAllNeeded: true }
+  if (typeof permit === "string") return { wanted: [permit], areAllNeeded: true }
+  if ("all" in permit) return { wanted: permit.all, areAllNeeded: true }
+  return "ofOthers" in permit
+    ? { wanted: [permit.ofOthers], areAllNeeded: true }
+    : { wanted: permit, areAllNeeded: false }
+}
+
+/** The permission that the endpoint refuses a caller of these for; `undefined`: it admits it. */
+const lackedOf = (route: Route, held: ReadonlySet<string>): string | undefined => {
+  const { areAllNeeded, wanted } = needs(route)
+  if (areAllNeeded) return wanted.find((one) => !held.has(one))
+  return wanted.some((one) => held.has(one)) ? undefined : wanted[0]
 }
 
 /** An otherwise empty request to the endpoint about no record. */
@@ -69,9 +80,9 @@ export const presetMatrix = (
 
     it.each(routes)("$method $path", async (route) => {
       const { body, status } = await ask(svc(), route, credential)
-      const wanted = needs(route)
-      if (wanted.length > 0 && !wanted.some((one) => held.has(one))) {
-        assert.deepStrictEqual([status, body.code, body.details[0].code], [403, "FORBIDDEN", wanted[0]])
+      const lacked = lackedOf(route, held)
+      if (lacked !== undefined) {
+        assert.deepStrictEqual([status, body.code, body.details[0].code], [403, "FORBIDDEN", lacked])
       } else {
         assert.notStrictEqual(status, 403, JSON.stringify(body))
         assert.isBelow(status, 500)
@@ -80,7 +91,7 @@ export const presetMatrix = (
   })
 
 /** All permissions that some endpoint needs. */
-export const neededPermissions: ReadonlyArray<string> = [...new Set(routes.flatMap((route) => needs(route)))]
+export const neededPermissions: ReadonlyArray<string> = [...new Set(routes.flatMap((route) => needs(route).wanted))]
 
 /** Of all endpoints, exactly those that need a permission refuse a caller that has all others. */
 export const lackingMatrix = (svc: () => Running, callers: TestCallers, lacked: ReadonlyArray<string>) =>
@@ -90,12 +101,11 @@ export const lackingMatrix = (svc: () => Running, callers: TestCallers, lacked: 
       const { credential } = await callers.make(svc(), { permissions })
       for (const route of routes) {
         const { body, status } = await ask(svc(), route, credential)
-        const wanted = needs(route)
         const refused = status === 403 && isPermission(body.details[0]?.code ?? "") && body.details[0].code === lacking
         const alsoNeeded = route.group === "proxy" && lacking === "connections:read"
         assert.strictEqual(
           refused,
-          alsoNeeded || (wanted.length === 1 && wanted[0] === lacking),
+          alsoNeeded || lackedOf(route, new Set(permissions)) === lacking,
           `${route.method} ${route.path}: ${JSON.stringify(body)}`
         )
       }

@@ -22,12 +22,20 @@ export const findCustomer = (tx: Tx, caller: Principal, idOrReference: string, l
   )
 }
 
+/** The customer that a member of a body names. */
+export const namedInBody = (
+  tx: Tx,
+  caller: Principal,
+  member: string,
+  idOrReference: string
+): Effect.Effect<Customer, Failure> =>
+  Effect.catchTag(findCustomer(tx, caller, idOrReference), "NotFound", () =>
+    invalid(member, "NOT_FOUND", "names no customer")
+  )
+
 /** The customer that the member `customerId` of a body names. */
 export const customerOfBody = (tx: Tx, caller: Principal, idOrReference: string): Effect.Effect<CustomerId, Failure> =>
-  findCustomer(tx, caller, idOrReference).pipe(
-    Effect.map(({ id }) => id),
-    Effect.catchTag("NotFound", () => invalid("customerId", "NOT_FOUND", "names no customer"))
-  )
+  Effect.map(namedInBody(tx, caller, "customerId", idOrReference), ({ id }) => id)
 
 /**
  * The condition of a list on its records' customers: those that the caller reaches, or the one of these that the request

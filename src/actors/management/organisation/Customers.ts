@@ -6,10 +6,10 @@ import {
   Customer,
   customerTombstone,
   newCustomer,
-  suffixedSlug,
   type UpdateCustomer,
   CustomerStatus
 } from "../../../domain/organisation/Customer.js"
+import { suffixedSlug } from "../../../domain/Slug.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { Tx } from "../../ports/Records.js"
 import { checkVersion, type CallContext } from "../CallContext.js"

@@ -35,7 +35,8 @@ const keySql = `SELECT ${selectColumns(apiKeys)} FROM api_keys WHERE id = $1`
 /** `$1`: the origin. What a session may do beyond its own state is asked with its token. */
 const originSql = `SELECT EXISTS (SELECT FROM embed_sessions
       WHERE allowed_origins @> ARRAY[$1::text] AND ended_at IS NULL AND expires_at > now())
- AS named`
+    OR EXISTS (SELECT FROM widget_versions v JOIN widgets w ON w.id = v.widget_id AND w.published_version = v.number
+      WHERE v.allowed_origins @> ARRAY[$1::text]) AS named`
 
 const decodeNamed = rowDecoder("embed_sessions", { named: Schema.Boolean })
 

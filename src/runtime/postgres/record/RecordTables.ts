@@ -4,13 +4,14 @@ import { ApiKey } from "../../../domain/access/ApiKey.js"
 import { StoredValue } from "../../../domain/organisation/Configuration.js"
 import { AuthProvider, ConnectorRecord, ConnectorVersion } from "../../../domain/connector/ConnectorRecord.js"
 import { Connection, CredentialRecord } from "../../../domain/connection/Connection.js"
-import { ConnectSession } from "../../../domain/connection/ConnectSession.js"
+import { ConnectSession, ConnectSessionState } from "../../../domain/connection/ConnectSession.js"
 import { Customer } from "../../../domain/organisation/Customer.js"
 import { FieldMapOverride, FieldMapVersion } from "../../../domain/mapping/FieldMapRecord.js"
 import { EmbedSession } from "../../../domain/access/EmbedSession.js"
 import { Environment } from "../../../domain/organisation/Environment.js"
 import { Project, Team } from "../../../domain/organisation/Group.js"
 import { Installation } from "../../../domain/organisation/Installation.js"
+import { Widget, WidgetVersion } from "../../../domain/organisation/Widget.js"
 import { Organisation, Workspace } from "../../../domain/organisation/Organisation.js"
 import { Role, User } from "../../../domain/access/Person.js"
 import { Secret, SecretVersion } from "../../../domain/access/Secret.js"
@@ -119,6 +120,8 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
   connections: tableOf("connections", Connection.stored),
   /** Without the sealed column, which the request role may not select. */
   credentials: tableOf("credentials", CredentialRecord),
+  /** Read-only here, without the columns that the request role may not select. */
+  connectSessionStates: tableOf("connect_sessions", ConnectSessionState, { isView: true, createdMember: "expiresAt" }),
   triggers: tableOf("triggers", Trigger.stored, { expires: [`t.deleted_at < now() - ${days(30)}`] }),
   triggerStates: tableOf("trigger_states", TriggerState, { key: ["triggerId"], createdMember: "triggerId" }),
   /** Without the columns that the request role may not select. */
@@ -146,6 +149,12 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
     expires: [`t.expires_at < now() - ${days(1)} OR t.ended_at < now() - ${days(1)}`]
   }),
   installations: tableOf("installations", Installation.stored),
+  /** With one go its versions. */
+  widgets: tableOf("widgets", Widget.stored),
+  widgetVersions: tableOf("widget_versions", WidgetVersion.stored, {
+    key: ["widgetId", "number"],
+    createdMember: "number"
+  }),
   webhookEndpoints: tableOf("webhook_endpoints", WebhookEndpoint.stored),
   deliveries: tableOf("deliveries", StoredDelivery, {
     expires: [

@@ -28,7 +28,7 @@ import { makeRepository } from "./Repository.js"
 import { makeDeploying } from "../workflow/Deploying.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
 import { makeTeams } from "./Teams.js"
-import { databaseUnavailable } from "../database/DatabaseUnavailable.js"
+import { databaseUnavailable, execute } from "../database/DatabaseUnavailable.js"
 import { sessionLimits } from "../../../domain/access/Session.js"
 import { AnsweredTime } from "../../../domain/Time.js"
 import { countOf, rowDecoder, type Table } from "./Table.js"
@@ -160,6 +160,8 @@ const noteChangeOf = (organisations: ReadonlyArray<OrganisationId>) =>
 const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   // Each repository is of its table's record, which a mapping over the tables cannot say.
   ...(Record.map(tables as {}, (table: Table<unknown>) => makeRepository(sql, table)) as unknown as Repositories),
+  endWidgetSessions: (widget, at) =>
+    execute(sql`UPDATE embed_sessions SET ended_at = ${at} WHERE widget_id = ${widget} AND ended_at IS NULL`),
   markNotificationsRead: (selection) => markNotificationsRead(sql, selection),
   noteInviter: (userId, by) => noteInviter(sql, userId, by),
   takeInviteMail: (address) => takeInviteMail(sql, address),

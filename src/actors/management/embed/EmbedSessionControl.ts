@@ -1,0 +1,80 @@
+/** Use cases of a backend that sees and ends embed sessions. Contract: embed. */
+import { Effect, Schema } from "effect"
+import { EmbedSession } from "../../../domain/access/EmbedSession.js"
+import type { Failure } from "../../../domain/Failure.js"
+import type { EmbedSessionId, WidgetId } from "../../../domain/Ids.js"
+import type { Tx } from "../../ports/Records.js"
+import type { CallContext } from "../CallContext.js"
+import { outOfScope, scopedIds } from "../Caller.js"
+import { Changes } from "../Changes.js"
+import { customerListFilter } from "../organisation/CustomerRecords.js"
+import { listQuery, optionalText, Pages } from "../Pages.js"
+import { findReached } from "../ReachedRecord.js"
+import { currentTimestamp } from "../Timestamp.js"
+
+export const EmbedSessionList = listQuery({
+  customer_id: optionalText,
+  user_id: optionalText,
+  widget_id: optionalText,
+  status: Schema.optional(Schema.Literal("active", "ended")).annotations({
+    description:
+      "ended: by DELETE, with its widget, or after seven days. Absent: active. A page may have fewer records than its size"
+  })
+})
+type EmbedSessionList = typeof EmbedSessionList.Type
+
+/** A key that is narrowed to widgets reaches the sessions of these only. */
+const findSession = (tx: Tx, { caller }: CallContext, id: string): Effect.Effect<EmbedSession, Failure> =>
+  Effect.tap(
+    // Unchecked text from the request: an id of another form matches no row.
+    findReached(tx.embedSessions, caller, "embed session", { id: id as EmbedSessionId }, true),
+    ({ widgetId }) => outOfScope(caller, "widget", widgetId ?? "") ?? Effect.void
+  )
+
+const make = Effect.gen(function* () {
+  const { change, read } = yield* Changes
+  const pages = yield* Pages
+
+  /** Newest first. */
+  const list = (context: CallContext, params: EmbedSessionList) =>
+    read(context, function* (tx) {
+      const { customer_id, status = "active", user_id, widget_id } = params
+      const now = yield* currentTimestamp
+      const widgets = scopedIds(context.caller, "widget")
+      const page = yield* pages.views(
+        tx.embedSessions,
+        params,
+        {
+          where: {
+            ...(yield* customerListFilter(tx, context.caller, customer_id)),
+            // The texts are only compared with stored ids.
+            ...(widgets === undefined ? {} : { widgetId: widgets.map((one) => one as WidgetId) }),
+            ...(status === "active" ? { endedAt: null } : {})
+          },
+          filters: { userId: user_id, widgetId: widget_id as WidgetId | undefined },
+          searchIn: ["userEmail", "userName", "userId"] as const
+        },
+        EmbedSession.show
+      )
+      const isOver = ({ endedAt, expiresAt }: Pick<EmbedSession, "endedAt" | "expiresAt">) =>
+        endedAt !== null || expiresAt <= now
+      return { ...page, data: page.data.filter((one) => isOver(one) === (status === "ended")) }
+    })
+
+  /** Ends a session; without effect on one that was ended before. */
+  const end = (context: CallContext, id: string) =>
+    change(context, function* (tx) {
+      const session = yield* findSession(tx, context, id)
+      const resource = { id: session.id, name: session.userName, customerId: session.customerId }
+      if (session.endedAt !== null) return { value: undefined, resource }
+      const after: EmbedSession = { ...session, endedAt: yield* currentTimestamp }
+      yield* tx.embedSessions.update(after)
+      return { value: undefined, resource, before: EmbedSession.show(session), after: EmbedSession.show(after) }
+    })
+
+  return { list, end }
+})
+
+export class EmbedSessionControl extends Effect.Service<EmbedSessionControl>()("svc/EmbedSessionControl", {
+  effect: make
+}) {}
