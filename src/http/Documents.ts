@@ -15,7 +15,7 @@ import { ManagementFailures } from "./ErrorSchemas.js"
 import type { Contract, AnySchema } from "./operation/Contract.js"
 import { TenantFailures } from "./tenant/ErrorSchemas.js"
 import { isTenantPath } from "./tenant/Rules.js"
-import type { Schema } from "effect"
+import { Schema } from "effect"
 
 /**
  * The library's builders without the schemas that they collect in their types: a table of all operations cannot have these,
@@ -36,12 +36,21 @@ interface ApiBuilder {
   readonly add: (group: GroupBuilder) => ApiBuilder
 }
 
-const endpointOf = ({ failures, input, method, name, outputs, path }: Contract): EndpointBuilder => {
+/** The body of callers with a key, or the one of embed sessions where that is another. */
+const bodyOf = ({ input: { body }, sessions }: Contract): AnySchema | undefined => {
+  const ofSessions = sessions?.input.body
+  return body === undefined || ofSessions === undefined || ofSessions === body ? body : Schema.Union(body, ofSessions)
+}
+
+const endpointOf = (contract: Contract): EndpointBuilder => {
+  const { failures, input, method, name, outputs, path, sessions } = contract
+  const body = bodyOf(contract)
   let endpoint = HttpApiEndpoint.make(method)(name, path as `/${string}`) as unknown as EndpointBuilder
   if (input.path !== undefined) endpoint = endpoint.setPath(input.path)
   if (input.query !== undefined) endpoint = endpoint.setUrlParams(input.query)
-  if (input.body !== undefined) endpoint = endpoint.setPayload(input.body)
-  for (const { schema } of outputs) endpoint = endpoint.addSuccess(schema)
+  if (body !== undefined) endpoint = endpoint.setPayload(body)
+  const answers = new Set([...outputs, ...(sessions?.outputs ?? [])].map(({ schema }) => schema))
+  for (const schema of answers) endpoint = endpoint.addSuccess(schema)
   return failures === undefined ? endpoint : endpoint.addError(failures)
 }
 
@@ -83,7 +92,12 @@ const isOfTenants = (path: string): boolean => isTenantPath(path) || path === "/
 
 /** Only surface B takes a workspace in a header. */
 const securitySchemesOf = (paths: ReadonlyArray<string>, isForTenants: typeof isOfTenants) =>
-  paths.some(isForTenants) ? { ...keySchemes, ...spaceScheme } : keySchemes
+  paths.some(isForTenants) ? { ...keySchemes, ...embedScheme, ...spaceScheme } : { ...keySchemes, ...embedScheme }
+
+/** Of the operations that embed sessions may call. */
+const embedScheme = {
+  embed: { type: "http", scheme: "bearer", description: "Authorization: Bearer emb_…: the token of an embed session" }
+}
 
 const security = [{ bearer: [] }, { apiKey: [] }]
 

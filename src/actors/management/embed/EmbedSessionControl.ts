@@ -24,10 +24,15 @@ export const EmbedSessionList = listQuery({
 type EmbedSessionList = typeof EmbedSessionList.Type
 
 /** A key that is narrowed to widgets reaches the sessions of these only. */
-const findSession = (tx: Tx, { caller }: CallContext, id: string): Effect.Effect<EmbedSession, Failure> =>
+const findSession = (
+  tx: Tx,
+  { caller }: CallContext,
+  id: string,
+  isLocked = false
+): Effect.Effect<EmbedSession, Failure> =>
   Effect.tap(
     // Unchecked text from the request: an id of another form matches no row.
-    findReached(tx.embedSessions, caller, "embed session", { id: id as EmbedSessionId }, true),
+    findReached(tx.embedSessions, caller, "embed session", { id: id as EmbedSessionId }, isLocked),
     ({ widgetId }) => outOfScope(caller, "widget", widgetId ?? "") ?? Effect.void
   )
 
@@ -64,7 +69,7 @@ const make = Effect.gen(function* () {
   /** Ends a session; without effect on one that was ended before. */
   const end = (context: CallContext, id: string) =>
     change(context, function* (tx) {
-      const session = yield* findSession(tx, context, id)
+      const session = yield* findSession(tx, context, id, true)
       const resource = { id: session.id, name: session.userName, customerId: session.customerId }
       if (session.endedAt !== null) return { value: undefined, resource }
       const after: EmbedSession = { ...session, endedAt: yield* currentTimestamp }
@@ -72,7 +77,15 @@ const make = Effect.gen(function* () {
       return { value: undefined, resource, before: EmbedSession.show(session), after: EmbedSession.show(after) }
     })
 
-  return { list, end }
+  const get = (context: CallContext, id: string) =>
+    read(context, (tx) =>
+      Effect.map(findSession(tx, context, id), (session) => {
+        context.customerId = session.customerId
+        return EmbedSession.show(session)
+      })
+    )
+
+  return { list, get, end }
 })
 
 export class EmbedSessionControl extends Effect.Service<EmbedSessionControl>()("svc/EmbedSessionControl", {

@@ -1,6 +1,6 @@
 /** The operations on embed tokens and their sessions. Specification: Embed. */
 import { HttpApiSchema } from "@effect/platform"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { EmbeddedConnections } from "../../../actors/management/embed/EmbeddedConnections.js"
 import { EmbedSessionControl, EmbedSessionList } from "../../../actors/management/embed/EmbedSessionControl.js"
 import { EmbedToken, EmbedTokens } from "../../../actors/management/embed/EmbedTokens.js"
@@ -38,6 +38,9 @@ const RefreshToken = Schema.Struct({
   )
 }).annotations({ identifier: "RefreshToken" })
 
+const token = bareValue(EmbedToken)
+const progress = record(ConnectProgress)
+
 /** The operations of the group `embed`, in the order of the documents. */
 export const embedOperations = [
   ofEmbedTokens({
@@ -57,7 +60,12 @@ export const embedOperations = [
     output: bareValue(EmbedToken.annotations(HttpApiSchema.annotations({ status: 201 }))),
     audit: auditAction("embed.token.mint"),
     scoped: { widget: "record", connector: "record" },
-    use: (tokens, { context, body }) => tokens.mint(context, body)
+    use: (tokens, { context, body }) =>
+      Effect.tap(tokens.mint(context, body), ({ sessionId }) =>
+        Effect.sync(() => {
+          context.replyHeaders["location"] = `/api/v1/embed/sessions/${sessionId}`
+        })
+      )
   }),
   ofEmbedTokens({
     name: "embed.refresh",
@@ -68,7 +76,7 @@ export const embedOperations = [
     example: { token: "emb_0000000000000000000000000000000000000000000" },
     route: "POST /api/v1/embed/token/refresh",
     body: strictPayload(RefreshToken),
-    output: bareValue(EmbedToken),
+    output: token,
     audit: auditAction("embed.token.refresh"),
     scoped: {},
     use: (tokens, { context, body }) => tokens.refresh(context, body.token),
@@ -76,7 +84,7 @@ export const embedOperations = [
       permit: "anyCaller",
       refreshesTokens: true,
       with: EmbedTokens,
-      output: bareValue(EmbedToken),
+      output: token,
       use: (tokens, { context }) => tokens.refreshOwn(context)
     }
   }),
@@ -92,6 +100,17 @@ export const embedOperations = [
     permit: "widgets:read",
     scoped: { widget: "list" },
     use: (sessions, { context, query }) => sessions.list(context, query)
+  }),
+  ofEmbedSessions({
+    name: "embed.session",
+    summary: "Read an embed session",
+    description: "Reads a session: for whom it is, what it may do and when it ends.",
+    answers: { 200: "The session." },
+    route: "GET /api/v1/embed/sessions/:ems",
+    output: record(EmbedSession.View),
+    permit: "widgets:read",
+    scoped: { widget: "record" },
+    use: (sessions, { context, path }) => sessions.get(context, path.ems)
   }),
   ofEmbedSessions({
     name: "embed.end",
@@ -112,13 +131,13 @@ export const embedOperations = [
     answers: { 200: "The status of the connect session." },
     parameters: { cs: "The id of the connect session." },
     route: "GET /api/v1/embed/connect-sessions/:cs",
-    output: record(ConnectProgress),
+    output: progress,
     permit: "connections:read",
     scoped: { connection: "record", connector: "record" },
     use: (connections, { context, path }) => connections.progress(context, path.cs),
     sessions: {
       with: EmbeddedConnections,
-      output: record(ConnectProgress),
+      output: progress,
       use: (connections, { context, path }) => connections.progress(context, path.cs)
     }
   })
