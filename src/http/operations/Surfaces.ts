@@ -25,6 +25,7 @@ import { triggersOperations } from "./Triggers.js"
 import { ownSessionsOperations } from "./access/OwnSessions.js"
 import { usersOperations, rolesOperations } from "./access/Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
+import { widgetsOperations } from "./Widgets.js"
 import { stepTestOperations } from "./run/StepTests.js"
 import { fieldMapsOperations } from "./unified/FieldMaps.js"
 import { modelsOperations } from "./unified/Models.js"
@@ -86,6 +87,7 @@ export const surfaceC = [
   ...authProvidersOperations,
   ...connectionsOperations,
   ...installationsOperations,
+  ...widgetsOperations,
   ...webhookEndpointsOperations,
   ...notificationsOperations,
   ...quotaOperations,
@@ -139,6 +141,7 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
+  widgets: "What a panel in a company's own pages offers its customers, in which look.",
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
   approvals: "Questions of runs to people, and their decisions.",
   notifications: "Messages for the people of the organisation.",
