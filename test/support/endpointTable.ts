@@ -3,7 +3,7 @@
  * on surface B as on surface C.
  */
 import type { Endpoint } from "./endpoints.js"
-import { fieldMapOf } from "./endpointWorld.js"
+import { fieldMapOf, widgetOf } from "./endpointWorld.js"
 import { acme } from "./oauthProvider.js"
 
 type Uses = NonNullable<Endpoint["uses"]>
@@ -43,6 +43,7 @@ export const newRecords: { readonly [parameter: string]: Uses } = {
   aid: async ({ side, world }) => ({ client: await world.make.client(side.connector) }),
   conn: newConnection,
   inst: async ({ side, world }) => ({ installation: await world.make.installation(side) }),
+  wdg: async ({ side, world }) => ({ widget: await world.make.widget(side) }),
   dlq: failedEvent,
   whe: async ({ world }) => ({ webhookEndpoint: await world.make.webhookEndpoint() }),
   fmp: async ({ side, world }) => ({ fieldMap: await world.make.fieldMap(side, "CDMContact") })
@@ -214,6 +215,16 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
     })
   },
   "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
+
+  "POST /api/v1/widgets": { body: ({ side, world }) => widgetOf(side, world.unique()) },
+  "PUT /api/v1/widgets/:wdg": { body: ({ side, world }) => widgetOf(side, world.unique()) },
+  // A widget offers workflows that all customers may run.
+  "POST /api/v1/widgets/:wdg/publish": {
+    uses: async ({ side, world }) => {
+      const workflow = await world.make.workflow(null)
+      return { workflow, widget: await world.make.widget({ ...side, workflow }) }
+    }
+  },
 
   "POST /api/v1/events": { body: ({ side }) => ({ type: side.eventType, customerId: side.customer }) },
   "POST /api/v1/dlq/replay": { body: () => ({ filter: { code: "NONE" } }) },

@@ -51,6 +51,8 @@ export interface Side {
   readonly attempt: string
   /** An override of the connector's map for the side's customer. */
   readonly fieldMap: string
+  /** A widget that names the side's connector and workflow. */
+  readonly widget: string
 }
 
 export type Scope = ReadonlyArray<{ readonly type: ScopeType; readonly ids: ReadonlyArray<string> }>
@@ -69,6 +71,13 @@ export const fieldMapOf = ({ connector, customer }: Pick<Side, "connector" | "cu
   model,
   customerId: customer,
   fields: [{ from: "target", to: "customFields.target" }]
+})
+
+/** A widget of the side's connector and workflow. */
+export const widgetOf = ({ connector, workflow }: Pick<Side, "connector" | "workflow">, name: string) => ({
+  name,
+  connectors: [connector],
+  features: { actions: [{ id: "run", title: "Run", workflowId: workflow }] }
 })
 
 /** Starts the world. `callers`: those of the kind that the test is about. */
@@ -118,7 +127,8 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       const all = await done("GET", `/field-maps?connector=${connector}&customer_id=${customer}&model=${model}`)
       return all.body.data[0].id
     },
-    workflow: async (customer: string, tier: "instant" | "standard" = "instant") => {
+    /** `customer`: whose it is; `null`: the organisation's. */
+    workflow: async (customer: string | null, tier: "instant" | "standard" = "instant") => {
       const id = await made("/workflows", { name: unique(), form: "code", tier, code, customerId: customer })
       await done("POST", `/workflows/${id}/publish`, {})
       return id
@@ -144,6 +154,8 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
         workflowIds: [workflow],
         connections: { [connector]: connection }
       }),
+    widget: ({ connector, workflow }: Pick<Side, "connector" | "workflow">) =>
+      made("/widgets", widgetOf({ connector, workflow }, unique())),
     environment: (customer: string, slug: string) => made("/environments", { name: slug, slug, customerId: customer }),
     release: ({ customer, environment, workflow }: Pick<Side, "customer" | "environment" | "workflow">) =>
       made("/releases", { customerId: customer, workflows: [{ workflowId: workflow, version: 1 }], environment }),
@@ -311,6 +323,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     return {
       ...side,
       installation: await make.installation(side),
+      widget: await make.widget(side),
       fieldMap: await make.fieldMap(side, "crm.contact"),
       notification: await make.notification(customer),
       approval: await approvalOf(side),

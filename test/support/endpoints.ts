@@ -110,6 +110,7 @@ export const partsOf = (
   env: side.ownEnvironment,
   rel: side.release,
   inst: side.installation,
+  wdg: side.widget,
   trg: side.trigger,
   evt: side.event,
   dlq: side.deadLetter,

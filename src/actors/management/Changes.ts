@@ -43,6 +43,7 @@ const duplicateMessage: { readonly [index: string]: string } = {
   field_maps_place: "a field map of this connector, entity, model and customer exists: change it",
   environments_slug: "an environment with this slug exists",
   releases_semver: "a release with this version exists",
+  widgets_slug: "a widget with this slug exists: choose another one, or leave it out",
   installations_one: "this customer has installed this integration already"
 }
 

@@ -124,7 +124,8 @@ export type WidgetFeatures = typeof WidgetFeatures.Type
 export type WidgetIntegration = WidgetFeatures["integrations"][number]
 export type WidgetAction = WidgetFeatures["actions"][number]
 
-const noFeatures: WidgetFeatures = { integrations: [], actions: [], runs: false, disconnect: true }
+/** What a widget offers besides accounts unless it says so. */
+export const noFeatures: WidgetFeatures = { integrations: [], actions: [], runs: false, disconnect: true }
 
 // --- The records ---
 

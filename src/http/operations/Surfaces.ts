@@ -26,6 +26,7 @@ import { ownSessionsOperations } from "./access/OwnSessions.js"
 import { embedOperations } from "./access/Embed.js"
 import { usersOperations, rolesOperations } from "./access/Users.js"
 import { webhookEndpointsOperations } from "./WebhookEndpoints.js"
+import { widgetsOperations } from "./Widgets.js"
 import { stepTestOperations } from "./run/StepTests.js"
 import { fieldMapsOperations } from "./unified/FieldMaps.js"
 import { modelsOperations } from "./unified/Models.js"
@@ -88,6 +89,7 @@ export const surfaceC = [
   ...connectionsOperations,
   ...installationsOperations,
   ...embedOperations,
+  ...widgetsOperations,
   ...webhookEndpointsOperations,
   ...notificationsOperations,
   ...quotaOperations,
@@ -142,6 +144,7 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
   embed: "Sessions of customers' people in pages of the organisation's product, and their tokens.",
+  widgets: "What a panel in a company's own pages offers its customers, in which look.",
   webhookEndpoints: "Endpoints that receive the organisation's events, signed with secrets of their own.",
   approvals: "Questions of runs to people, and their decisions.",
   notifications: "Messages for the people of the organisation.",

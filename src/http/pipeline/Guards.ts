@@ -33,7 +33,12 @@ const permissionRefusal = (caller: Principal, permit: Contract["permit"]): Forbi
 }
 
 /** The path parameter that has the id of a resource of the type. */
-const idParameter: { readonly [T in ScopeType]?: string } = { workflow: "wid", connection: "conn", secret: "sid" }
+const idParameter: { readonly [T in ScopeType]?: string } = {
+  workflow: "wid",
+  connection: "conn",
+  secret: "sid",
+  widget: "wdg"
+}
 
 const scopeTypes: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
 

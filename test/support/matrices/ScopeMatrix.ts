@@ -38,7 +38,7 @@ const ofSide: { readonly [T in ScopeType]: (side: Side) => ReadonlyArray<string>
     ownEnvironmentSlug,
     spareEnvironmentSlug
   ],
-  widget: () => ["wdg_00000000000000000000000000"]
+  widget: ({ widget }) => [widget]
 }
 const types: ReadonlyArray<ScopeType> = ["connector", "connection", "workflow", "widget", "secret", "environment"]
 

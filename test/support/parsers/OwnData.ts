@@ -108,6 +108,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
   ],
   "the bodies of all endpoints are measured, in each member": [
     "src/actors/management/connector/ConnectorImport.ts#readImport",
+    "src/domain/access/EmbedOrigin.ts#originMistake",
     "src/domain/event/AutoReplay.ts#decode",
     "src/domain/organisation/Notification.ts#HookUrl",
     "src/domain/organisation/Notification.ts#decodeTargets",

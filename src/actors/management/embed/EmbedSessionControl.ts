@@ -1,7 +1,8 @@
 /** Use cases of a backend that sees and ends embed sessions. Contract: embed. */
 import { Effect, Schema } from "effect"
 import { EmbedSession } from "../../../domain/access/EmbedSession.js"
-import type { Failure } from "../../../domain/Failure.js"
+import { embeddedSession } from "../../../domain/access/EmbeddedSession.js"
+import { type Failure, NotFound } from "../../../domain/Failure.js"
 import type { EmbedSessionId, WidgetId } from "../../../domain/Ids.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
@@ -10,6 +11,7 @@ import { Changes } from "../Changes.js"
 import { customerListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
 import { findReached } from "../ReachedRecord.js"
+import { widgetOfSession } from "./SessionWidget.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 export const EmbedSessionList = listQuery({
@@ -66,6 +68,15 @@ const make = Effect.gen(function* () {
       return { ...page, data: page.data.filter((one) => isOver(one) === (status === "ended")) }
     })
 
+  /** Of the session itself, in its page; another one is as good as absent. */
+  const getOwn = (context: CallContext, id: string) =>
+    read(context, function* (tx) {
+      const { caller } = context
+      const session = yield* findReached(tx.embedSessions, caller, "embed session", { id: id as EmbedSessionId })
+      if (session.id !== caller.embedded?.sessionId) return yield* new NotFound({ what: "embed session" })
+      return embeddedSession(session, yield* widgetOfSession(tx, caller), caller.permissions)
+    })
+
   /** Ends a session; without effect on one that was ended before. */
   const end = (context: CallContext, id: string) =>
     change(context, function* (tx) {
@@ -85,7 +96,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  return { list, get, end }
+  return { list, get, getOwn, end }
 })
 
 export class EmbedSessionControl extends Effect.Service<EmbedSessionControl>()("svc/EmbedSessionControl", {

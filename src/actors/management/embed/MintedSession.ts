@@ -12,14 +12,15 @@ import {
   toMatrix,
   toSet
 } from "../../../domain/access/Permission.js"
-import { type Failure, Forbidden, invalid, refuseWith } from "../../../domain/Failure.js"
+import { type Failure, Forbidden, invalid, refusalOf, refuseWith } from "../../../domain/Failure.js"
 import type { WidgetId } from "../../../domain/Ids.js"
 import { type Customer, customerRefusal } from "../../../domain/organisation/Customer.js"
-import { type WidgetVersion, widgetParts } from "../../../domain/organisation/Widget.js"
+import { noFeatures, type WidgetVersion, widgetParts } from "../../../domain/organisation/Widget.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
 import { outOfScope, type Principal } from "../Caller.js"
 import { namedInBody } from "../organisation/CustomerRecords.js"
+import { partMistakes } from "../organisation/WidgetRecords.js"
 
 const text = (most: number) => Schema.String.pipe(Schema.minLength(1), Schema.maxLength(most))
 
@@ -93,6 +94,16 @@ const within = <A extends string>(
     : invalid(`${member}[${at}]`, "NOT_OFFERED", "is not one of the widget's: a session is for what its widget has")
 }
 
+/** Fails if a connector is out of the key's scope, or cannot be used. */
+const checkConnectors = Effect.fnUntraced(function* (
+  tx: Tx,
+  caller: Principal,
+  connectors: ReadonlyArray<string>
+): Effect.fn.Return<void, Failure> {
+  for (const one of connectors) yield* refuseWith(outOfScope(caller, "connector", one))
+  yield* refuseWith(refusalOf(yield* partMistakes(tx, caller, { connectors, features: noFeatures })))
+})
+
 const endUser = presetPermissions("end_user")
 
 /** The permissions that the request asks for: some of an end user's, or all of them. */
@@ -120,7 +131,7 @@ export const requestedSession = Effect.fnUntraced(function* (tx: Tx, context: Ca
   context.customerId = customer.id
   const widget = input.widgetId == null ? undefined : yield* widgetOf(tx, caller, input.widgetId)
   const connectors = yield* within("connectors", input.connectors, widget && connectorsOf(widget))
-  for (const one of input.connectors ?? []) yield* refuseWith(outOfScope(caller, "connector", one))
+  yield* checkConnectors(tx, caller, input.connectors ?? [])
   const permissions = yield* permissionsOf(input.permissions)
   const allowedOrigins = yield* within("allowedOrigins", input.allowedOrigins, widget?.allowedOrigins)
   const keyId = yield* keyOf(caller)

@@ -12,6 +12,7 @@ import { Quotas } from "./Quotas.js"
 import { StartQuota } from "./StartQuota.js"
 import { Tenants } from "./Tenants.js"
 import { WebhookEndpoints } from "./WebhookEndpoints.js"
+import { Widgets } from "./Widgets.js"
 import { Workspaces } from "./Workspaces.js"
 
 /** `defaultPlan`: that of new accounts. */
@@ -27,5 +28,6 @@ export const organisationUseCases = (options: { readonly defaultPlan: PlanName }
     StartQuota.Default,
     Tenants.Default,
     WebhookEndpoints.Default,
+    Widgets.Default,
     Workspaces.Default
   ).pipe(Layer.provideMerge(Groups.Default))

@@ -6,6 +6,7 @@ import { EmbedSessionControl, EmbedSessionList } from "../../../actors/managemen
 import { EmbedToken, EmbedTokens } from "../../../actors/management/embed/EmbedTokens.js"
 import { MintToken } from "../../../actors/management/embed/MintedSession.js"
 import { EmbedSession } from "../../../domain/access/EmbedSession.js"
+import { EmbeddedSession } from "../../../domain/access/EmbeddedSession.js"
 import { ConnectProgress } from "../../../domain/connection/ConnectSession.js"
 import { auditAction } from "../../operation/Contract.js"
 import { operationsOf } from "../../operation/Operation.js"
@@ -110,7 +111,13 @@ export const embedOperations = [
     output: record(EmbedSession.View),
     permit: "widgets:read",
     scoped: { widget: "record" },
-    use: (sessions, { context, path }) => sessions.get(context, path.ems)
+    use: (sessions, { context, path }) => sessions.get(context, path.ems),
+    sessions: {
+      permit: "anyCaller",
+      with: EmbedSessionControl,
+      output: record(EmbeddedSession),
+      use: (sessions, { context, path }) => sessions.getOwn(context, path.ems)
+    }
   }),
   ofEmbedSessions({
     name: "embed.end",
