@@ -121,8 +121,6 @@ const WidgetFeatures = FeatureMembers.pipe(
   )
 )
 export type WidgetFeatures = typeof WidgetFeatures.Type
-export type WidgetIntegration = WidgetFeatures["integrations"][number]
-export type WidgetAction = WidgetFeatures["actions"][number]
 
 /** What a widget offers besides accounts unless it says so. */
 export const noFeatures: WidgetFeatures = { integrations: [], actions: [], runs: false, disconnect: true }
