@@ -147,11 +147,18 @@ const withIds = (value: Json): Json => {
     return value
       .replace(/^cus_01k0{22}a$/, svc.first.customerId)
       .replace(/^wf_0{12}$/, svc.first.workflowId)
+      .replace(/^emb_0{43}$/, ids["token"] ?? "")
       .replace("https://api.acme.example/v3", system.url)
   if (Array.isArray(value)) return value.map(withIds)
   return isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([name, child]) => [name, withIds(child)]))
     : value
+}
+
+/** Only a key of chosen customers mints embed tokens. */
+const keyFor = async (id: string): Promise<string> => {
+  if (id !== "embed.mint") return svc.first.key
+  return (await makeKey(svc, { customers: { mode: "subset", ids: [svc.first.customerId] } })).key
 }
 
 const send = async (id: string, headers: { readonly [name: string]: string } = {}) => {
@@ -161,7 +168,7 @@ const send = async (id: string, headers: { readonly [name: string]: string } = {
   assert.notInclude(target, "{", `${id} lacks an id`)
   const key: object = /^\/api\/v1\/(?:tenants\/|\{flow_name\}$)/.test(example.path)
     ? { headers: { ...headers, "x-svc-api-key": svc.first.key, "x-svc-space-id": svc.first.spaceId } }
-    : { key: svc.first.key, headers }
+    : { key: await keyFor(id), headers }
   const answer = await svc.ask(example.method, target, { body: withIds(example.body), ...key })
   assert.isBelow(answer.status, 300, `${id}: ${answer.text}`)
   if (!example.statuses.includes("default")) assert.include(example.statuses, String(answer.status), id)
@@ -203,6 +210,7 @@ describe("every example of the documents", () => {
         : undefined
     const { body, headers: answered } = await send(id, headers)
     if (id === "credentials.store") ids["connected"] = body.data.connectionId
+    if (id === "embed.mint") ids["token"] = body.token
     if (gives !== undefined)
       ids[gives] = answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId
   })

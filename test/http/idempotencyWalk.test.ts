@@ -34,8 +34,10 @@ const request = async (route: Route): Promise<Prepared> => {
   return prepareRequest(route, { ...asked, side: { ...asked.side, ...own } })
 }
 
-const send = (route: Route, { headers, ...rest }: Prepared, name: string): Promise<Answer> =>
-  sendRequest(world, route, { ...rest, headers: { ...headers, "idempotency-key": name } }, key)
+const send = async (route: Route, { headers, ...rest }: Prepared, name: string): Promise<Answer> => {
+  const sent = { ...rest, headers: { ...headers, "idempotency-key": name } }
+  return sendRequest(world, route, sent, await world.credentialOf([], endpointOf(route).isForChosen))
+}
 
 const isReplay = ({ headers }: Answer): boolean => headers["idempotent-replayed"] === "true"
 

@@ -29,6 +29,16 @@ const newConnector: Uses = async ({ world }) => {
 }
 const failedEvent: Uses = ({ side, world }) => world.failedEvent(side)
 
+/** Of the side's connector alone. */
+const newPublishedWidget: Uses = async ({ side, world: { svc, unique } }) => {
+  const { key } = svc.first
+  const body = { name: unique(), connectors: [side.connector] }
+  const made = await svc.ask("POST", "/api/v1/widgets", { key, body })
+  const widget = made.body.data.id
+  await svc.ask("POST", `/api/v1/widgets/${widget}/publish`, { key, body: {} })
+  return { widget }
+}
+
 /** The records that a request consumes, by the last parameter of its path: how another one is made. */
 export const newRecords: { readonly [parameter: string]: Uses } = {
   cid: async ({ world }) => ({ customer: await world.make.customer() }),
@@ -43,6 +53,7 @@ export const newRecords: { readonly [parameter: string]: Uses } = {
   aid: async ({ side, world }) => ({ client: await world.make.client(side.connector) }),
   conn: newConnection,
   inst: async ({ side, world }) => ({ installation: await world.make.installation(side) }),
+  ems: ({ side, world }) => world.make.embedSession(side),
   wdg: async ({ side, world }) => ({ widget: await world.make.widget(side) }),
   dlq: failedEvent,
   whe: async ({ world }) => ({ webhookEndpoint: await world.make.webhookEndpoint() }),
@@ -216,6 +227,17 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
   },
   "PUT /api/v1/installations/:inst": { body: () => ({ config: { changed: true } }) },
 
+  "POST /api/v1/embed/token": {
+    isForChosen: true,
+    // A person opens no session.
+    alsoAnswers: [403],
+    uses: newPublishedWidget,
+    body: ({ side }) => ({ endOrgId: side.customer, widgetId: side.widget, connectors: [side.connector] })
+  },
+  "POST /api/v1/embed/token/refresh": {
+    uses: ({ side, world }) => world.make.embedSession(side),
+    body: ({ side }) => ({ token: side.embedToken })
+  },
   "POST /api/v1/widgets": { body: ({ side, world }) => widgetOf(side, world.unique()) },
   "PUT /api/v1/widgets/:wdg": { body: ({ side, world }) => widgetOf(side, world.unique()) },
   // A widget offers workflows that all customers may run.

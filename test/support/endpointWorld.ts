@@ -53,6 +53,11 @@ export interface Side {
   readonly fieldMap: string
   /** A widget that names the side's connector and workflow. */
   readonly widget: string
+  /** An embed session of the widget for the side's customer, and its token. */
+  readonly embedSession: string
+  readonly embedToken: string
+  /** A connect session of the connection. */
+  readonly connectSession: string
 }
 
 export type Scope = ReadonlyArray<{ readonly type: ScopeType; readonly ids: ReadonlyArray<string> }>
@@ -156,6 +161,20 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       }),
     widget: ({ connector, workflow }: Pick<Side, "connector" | "workflow">) =>
       made("/widgets", widgetOf({ connector, workflow }, unique())),
+    embedSession: async ({
+      customer,
+      widget
+    }: Pick<Side, "customer" | "widget">): Promise<Pick<Side, "embedSession" | "embedToken">> => {
+      const customers = { mode: "subset", ids: [customer] }
+      const { key } = (await done("POST", "/api-keys", { name: unique(), mode: "live", preset: "end_user", customers }))
+        .body.data
+      const minted = await svc.ask("POST", "/api/v1/embed/token", { key, body: { endOrgId: customer } })
+      assert.strictEqual(minted.status, 201, minted.text)
+      const { sessionId, token } = minted.body
+      // The widget is a draft, since its workflow is not for all customers.
+      await svc.sql(`UPDATE embed_sessions SET widget_id = '${widget}' WHERE id = '${sessionId}'`)
+      return { embedSession: sessionId, embedToken: token }
+    },
     environment: (customer: string, slug: string) => made("/environments", { name: slug, slug, customerId: customer }),
     release: ({ customer, environment, workflow }: Pick<Side, "customer" | "environment" | "workflow">) =>
       made("/releases", { customerId: customer, workflows: [{ workflowId: workflow, version: 1 }], environment }),
@@ -320,10 +339,14 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       person: await make.person(),
       role: await make.role()
     }
+    const widget = await make.widget(side)
+    const reconnects = await done("POST", `/connections/${connection}/reconnect`, {})
     return {
       ...side,
+      widget,
+      ...(await make.embedSession({ customer, widget })),
+      connectSession: String(reconnects.body.data.connectSessionId),
       installation: await make.installation(side),
-      widget: await make.widget(side),
       fieldMap: await make.fieldMap(side, "crm.contact"),
       notification: await make.notification(customer),
       approval: await approvalOf(side),
@@ -345,12 +368,17 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
   }
 
   const credentials = new Map<string, Promise<string>>()
-  /** The credential of a caller with this scope and all permissions. */
-  const credentialOf = (scope: Scope): Promise<string> => {
-    const name = JSON.stringify(scope)
+  // The first side uses `live`, to which publishing deploys; the second side uses `test`.
+  const sides = { inside: await sideIn("live"), outside: await sideIn("test") }
+  const chosen = [sides.inside.customer, sides.outside.customer]
+
+  /** The credential of a caller with this scope and all permissions. `isForChosen`: it reaches the sides' customers only. */
+  const credentialOf = (scope: Scope, isForChosen = false): Promise<string> => {
+    const name = JSON.stringify([scope, isForChosen])
     const known = credentials.get(name)
     if (known !== undefined) return known
-    const issued = callers.make(svc, { scope }).then(({ credential }) => credential)
+    const rights = isForChosen ? { scope, customers: chosen } : { scope }
+    const issued = callers.make(svc, rights).then(({ credential }) => credential)
     credentials.set(name, issued)
     return issued
   }
@@ -367,8 +395,7 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
     failedSubscription,
     spareEnvironment,
     credentialOf,
-    /** The first side uses `live`, to which publishing deploys; the second side uses `test`. */
-    sides: { inside: await sideIn("live"), outside: await sideIn("test") },
+    sides,
     stop: async () => {
       await svc.stop()
       await provider.close()

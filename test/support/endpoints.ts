@@ -36,6 +36,8 @@ export interface Endpoint {
   readonly reads?: (asked: EndpointRequest) => Promise<Partial<Side>>
   /** It tells of the caller, so that no two callers get the same. */
   readonly isOfCaller?: true
+  /** Only keys of chosen customers may call it. */
+  readonly isForChosen?: true
   /** Statuses of 400 and above that also show that the request reached the record. */
   readonly alsoAnswers?: ReadonlyArray<number>
 }
@@ -111,6 +113,8 @@ export const partsOf = (
   rel: side.release,
   inst: side.installation,
   wdg: side.widget,
+  ems: side.embedSession,
+  cs: side.connectSession,
   trg: side.trigger,
   evt: side.event,
   dlq: side.deadLetter,

@@ -30,6 +30,8 @@ const inBody: { readonly [member: string]: (customer: string) => object } = {
   customerId: (customerId) => ({ customerId }),
   customerIds: (customerId) => ({ customerIds: [customerId] }),
   customers: (customerId) => ({ customers: { mode: "subset", ids: [customerId] } }),
+  endOrgId: (endOrgId) => ({ endOrgId }),
+  endOrgRef: (endOrgRef) => ({ endOrgRef }),
   scopeId: (scopeId) => ({ level: "tenant", scopeId })
 }
 
@@ -67,7 +69,7 @@ const naming = routes
   .flatMap((route) => waysOf(route).map(([way, make]) => [nameOf(route), way, route, make] as const))
 
 /** Path parameters that name a record of a customer. */
-const ofCustomer = /:(?:wid|eid|conn|sid|inst|env|rel|ntf|evt|dlq|trg)\b/
+const ofCustomer = /:(?:wid|eid|conn|sid|inst|env|rel|ntf|evt|dlq|trg|ems|cs)\b/
 const owned = routes
   .filter(({ form, path }) => form.tenancy === "reach" && ofCustomer.test(path))
   .map((route) => [nameOf(route), route] as const)
@@ -122,6 +124,7 @@ export const customerMatrix = (start: () => Promise<World>) => {
           "connections",
           "field-maps",
           "installations",
+          "embed/sessions",
           "notifications",
           "approvals",
           "events",

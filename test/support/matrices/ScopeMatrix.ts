@@ -53,8 +53,10 @@ const reachingScope = (route: Route, type: ScopeType, side: Side): Scope =>
 
 // --- Requests ---
 
+const credentialOf = (route: Route, scope: Scope) => world.credentialOf(scope, endpointOf(route).isForChosen)
+
 const ask = async (route: Route, { scope, side, type }: Omit<EndpointRequest, "world">): Promise<Answer> =>
-  sendRequest(world, route, prepareRequest(route, { world, side, scope, type }), await world.credentialOf(scope))
+  sendRequest(world, route, prepareRequest(route, { world, side, scope, type }), await credentialOf(route, scope))
 
 /** The side whose records the request may consume. */
 const withOwn = async (route: Route, side: Side, scope: Scope, type?: ScopeType): Promise<Side> => {
@@ -221,7 +223,7 @@ const steady = ({ body, status }: Answer) => ({
 const hasNothingToDo = async (route: Route, type: ScopeType) => {
   const answers: Array<Answer> = []
   const scopes = [scopeOf(type, inside), []]
-  for (const scope of scopes) await world.credentialOf(scope)
+  for (const scope of scopes) await credentialOf(route, scope)
   for (const scope of scopes) {
     const side = await withOwn(route, outside, scope)
     const answer = await ask(route, { side, scope })

@@ -4,9 +4,9 @@ import { EmbedSession } from "../../../domain/access/EmbedSession.js"
 import { embeddedSession } from "../../../domain/access/EmbeddedSession.js"
 import { type Failure, NotFound } from "../../../domain/Failure.js"
 import type { EmbedSessionId, WidgetId } from "../../../domain/Ids.js"
-import type { Tx } from "../../ports/Records.js"
+import type { Tx, Where } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
-import { outOfScope, scopedIds } from "../Caller.js"
+import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { customerListFilter } from "../organisation/CustomerRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
@@ -38,6 +38,14 @@ const findSession = (
     ({ widgetId }) => outOfScope(caller, "widget", widgetId ?? "") ?? Effect.void
   )
 
+/** The condition of a list: the key's scope, and the widget that the request filters by. */
+const widgetFilter = (caller: Principal, widget: string | undefined): Pick<Where<EmbedSession>, "widgetId"> => {
+  const ids = scopedIds(caller, "widget") ?? (widget === undefined ? undefined : [widget])
+  if (ids === undefined) return {}
+  // The texts are only compared with stored ids.
+  return { widgetId: ids.filter((one) => widget === undefined || one === widget).map((one) => one as WidgetId) }
+}
+
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const pages = yield* Pages
@@ -47,18 +55,16 @@ const make = Effect.gen(function* () {
     read(context, function* (tx) {
       const { customer_id, status = "active", user_id, widget_id } = params
       const now = yield* currentTimestamp
-      const widgets = scopedIds(context.caller, "widget")
       const page = yield* pages.views(
         tx.embedSessions,
         params,
         {
           where: {
             ...(yield* customerListFilter(tx, context.caller, customer_id)),
-            // The texts are only compared with stored ids.
-            ...(widgets === undefined ? {} : { widgetId: widgets.map((one) => one as WidgetId) }),
+            ...widgetFilter(context.caller, widget_id),
             ...(status === "active" ? { endedAt: null } : {})
           },
-          filters: { userId: user_id, widgetId: widget_id as WidgetId | undefined },
+          filters: { userId: user_id },
           searchIn: ["userEmail", "userName", "userId"] as const
         },
         EmbedSession.show
