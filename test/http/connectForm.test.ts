@@ -1,6 +1,6 @@
 /** The form of a connect page is read as its fields say; what is no number is left to the check of the configuration. */
 import { assert, describe, it } from "@effect/vitest"
-import type { ConnectField as Field } from "../../src/domain/connector/ConnectForm.js"
+import type { ConnectField as Field } from "../../src/domain/connection/ConnectForm.js"
 import { readEntries } from "../../src/http/connect/Form.js"
 
 const field = (type: Field["type"]): Field => ({

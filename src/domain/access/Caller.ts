@@ -27,7 +27,7 @@ export interface SignedIn {
 }
 
 /** A person of a customer in a page of the organisation's product. */
-export interface Embedded {
+export interface EmbeddedPerson {
   readonly sessionId: EmbedSessionId
   /** Of the token that was sent, as it is stored. */
   readonly tokenHash: string
@@ -64,7 +64,7 @@ export interface Caller {
   /** Who it is beyond this organisation, if it is a person who has signed in. */
   readonly person: SignedIn | null
   /** Whom an embed session acts for, if it is one. */
-  readonly embedded: Embedded | null
+  readonly embedded: EmbeddedPerson | null
   /** Who its runs name as their starter: a key, or a person who has signed in. */
   readonly starter: { readonly keyId: ApiKeyId | null; readonly keyName: string | null; readonly personId?: UserId }
 }

@@ -1,8 +1,9 @@
 /** What an embed session sees of connectors: what a person needs to choose one and to connect an account. Contract: embed. */
 import { Schema } from "effect"
+import type { JsonObject } from "../Json.js"
 import { NullableText } from "../Scalars.js"
 import type { AuthMethod } from "./AuthMethod.js"
-import { type ConnectField, connectFields } from "./ConnectForm.js"
+import { type ConnectField, connectFields } from "../connection/ConnectForm.js"
 import type { ConnectorDefinition } from "./Definition.js"
 
 const summary = {
@@ -23,6 +24,27 @@ export const EmbeddedConnectorSummary = Schema.Struct({
   ...summary,
   authMethods: Schema.Array(Schema.Struct(method))
 }).annotations({ identifier: "EmbeddedConnectorSummary" })
+
+/** What of a connector's summary a session sees. `authMethods`: JSON of the summary, with more or fewer members. */
+export const embeddedSummary = ({
+  authMethods,
+  description,
+  iconUrl,
+  name,
+  slug
+}: Pick<typeof EmbeddedConnectorSummary.Type, "description" | "iconUrl" | "name" | "slug"> & {
+  readonly authMethods: ReadonlyArray<JsonObject>
+}): typeof EmbeddedConnectorSummary.Type => ({
+  slug,
+  name,
+  description,
+  iconUrl,
+  authMethods: authMethods.map((one) => ({
+    id: String(one["id"]),
+    type: String(one["type"]),
+    default: one["default"] === true
+  }))
+})
 
 const Field = Schema.Struct({
   name: Schema.String.annotations({ description: "config.NAME or credential.NAME: where a request has the value" }),

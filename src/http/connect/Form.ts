@@ -1,7 +1,7 @@
 /** The form of a connect session: its markup, and the values that were posted. */
 import { Redacted } from "effect"
 import type { CredentialSecrets } from "../../actors/ports/connection/Connections.js"
-import type { ConnectField } from "../../domain/connector/ConnectForm.js"
+import type { ConnectField } from "../../domain/connection/ConnectForm.js"
 import { readNumber } from "../../domain/expression/Numbers.js"
 import { readFormFields } from "../../domain/FormFields.js"
 import type { Json, JsonObject } from "../../domain/Json.js"

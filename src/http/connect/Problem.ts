@@ -1,7 +1,7 @@
 /** Turns failures into problems that the connect form shows, worded for people who connect an account. */
 import type { ConnectionRequestFailure, CredentialSecrets } from "../../actors/ports/connection/Connections.js"
 import type { JsonObject } from "../../domain/Json.js"
-import type { ConnectField } from "../../domain/connector/ConnectForm.js"
+import type { ConnectField } from "../../domain/connection/ConnectForm.js"
 import type { Problem } from "./Form.js"
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

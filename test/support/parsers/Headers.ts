@@ -18,7 +18,7 @@ import { bodyBytes, headerBytes, triggerLimits } from "../../../src/domain/Limit
 import { makeSessionCookie } from "../../../src/http/auth/SessionCookie.js"
 import { isSameBrowser } from "../../../src/http/connect/BrowserCookie.js"
 import { nextOf, safeNext } from "../../../src/http/connect/SignInFrame.js"
-import type { ConnectField as Field } from "../../../src/domain/connector/ConnectForm.js"
+import type { ConnectField as Field } from "../../../src/domain/connection/ConnectForm.js"
 import { displayedValues, readEntries } from "../../../src/http/connect/Form.js"
 import { canEscape, buildProxyRequest } from "../../../src/domain/connector/request/ProxyRequest.js"
 import { github } from "../../../src/domain/connectors/github/GitHub.js"

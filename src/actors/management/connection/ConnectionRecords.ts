@@ -57,6 +57,7 @@ export const connectionListFilter = (
 
 export const livingConnections: Pick<Where<Connection>, "status"> = { status: liveStatuses }
 
+/** The connection as the API shows it. */
 export const viewOfConnection = (connection: Connection) =>
   Connection.show(connection, { scope: connection.userId === null ? "customer" : "user" })
 export type ConnectionView = ReturnType<typeof viewOfConnection>

@@ -11,7 +11,7 @@ import {
   type RenameAccount
 } from "../../../domain/connection/EmbeddedConnection.js"
 import type { ReconnectConnection } from "../../../domain/connection/Requests.js"
-import { actorOf, type Embedded } from "../../../domain/access/Caller.js"
+import { actorOf, type EmbeddedPerson } from "../../../domain/access/Caller.js"
 import { type Failure, Forbidden, NotFound } from "../../../domain/Failure.js"
 import type { ConnectSessionId } from "../../../domain/Ids.js"
 import type { CallContext } from "../CallContext.js"
@@ -36,7 +36,7 @@ export const EmbeddedConnectionList = listQuery({
 type EmbeddedConnectionList = typeof EmbeddedConnectionList.Type
 
 /** Only sessions get here: the rows of operations say so. */
-const embeddedOf = ({ embedded }: Principal): Effect.Effect<Embedded, NotFound> =>
+const embeddedOf = ({ embedded }: Principal): Effect.Effect<EmbeddedPerson, NotFound> =>
   embedded === null ? Effect.fail(new NotFound({ what: "embed session" })) : Effect.succeed(embedded)
 
 const openedView = ({ connectSessionId, connectUrl, expiresAt, ...view }: OpenedConnection) => ({

@@ -1,6 +1,6 @@
 /** The connectors that an embed session offers: published ones within its scope. Contract: embed. */
-import { Effect, Schema } from "effect"
-import { EmbeddedConnectorSummary, embeddedConnector } from "../../../domain/connector/EmbeddedConnector.js"
+import { Effect } from "effect"
+import { embeddedConnector, embeddedSummary } from "../../../domain/connector/EmbeddedConnector.js"
 import { NotFound } from "../../../domain/Failure.js"
 import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
@@ -11,8 +11,6 @@ import { listQuery } from "../Pages.js"
 export const EmbeddedConnectorList = listQuery({})
 type EmbeddedConnectorList = typeof EmbeddedConnectorList.Type
 
-const summaryOf = Schema.decodeUnknownSync(EmbeddedConnectorSummary)
-
 const make = Effect.gen(function* () {
   const { read } = yield* Changes
   const records = yield* ConnectorRecords
@@ -21,7 +19,7 @@ const make = Effect.gen(function* () {
   /** Newest first; a page may have fewer than its size, since drafts are left out of it. */
   const list = (context: CallContext, params: EmbeddedConnectorList) =>
     Effect.map(pages.list(context, params), ({ data, page }) => ({
-      data: data.filter(({ latestVersion }) => latestVersion !== null).map((one) => summaryOf(one)),
+      data: data.filter(({ latestVersion }) => latestVersion !== null).map((one) => embeddedSummary(one)),
       page
     }))
 

@@ -1,7 +1,7 @@
 /** The form in which a person enters what connects an account: its fields for configuration and credential. */
 import { isObject, type Json, type JsonObject } from "../Json.js"
-import type { AuthMethod } from "./AuthMethod.js"
-import type { ConnectorDefinition } from "./Definition.js"
+import type { AuthMethod } from "../connector/AuthMethod.js"
+import type { ConnectorDefinition } from "../connector/Definition.js"
 
 /** One field of the form. */
 export interface ConnectField {
