@@ -23,7 +23,7 @@ import {
 } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
-import { answerSocket, isWhole, refuse, refuseUpgrade, type Rest, write } from "./Answer.js"
+import { answerSocket, refuse, refuseUpgrade, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingConnections } from "./IncomingConnections.js"
 import { IncomingBody } from "./IncomingBody.js"
@@ -172,21 +172,13 @@ export const serve = (
 
     const reply = (served: Served, made: RawReply, rest?: Rest): void => {
       const { open, request, response } = served
-      const excess = excessOf(request, open, made)
+      // Of an answer without a key, if its address leaves too many of them unread.
+      const excess = unread.admit(() => subscriberOf(handlers.addressOf(headOf(request))), made, open)
       if (excess !== undefined) return void answer(served, handlers.refused(excess, headOf(request), false), rest)
       // Requests that were accepted behind this one are answered first.
       if (gate.isLeaving && open.isLast) response.shouldKeepAlive = false
       endless.follow(open, made.body)
       write(response, made, open, rest)
-    }
-
-    /** The failure in place of a reply without a key, if its address leaves too many of them unread. */
-    const excessOf = (request: IncomingMessage, open: OpenReply, { body, isPublic }: RawReply) => {
-      if (isPublic !== true || !isWhole(body)) return undefined
-      const address = () => subscriberOf(handlers.addressOf(headOf(request)))
-      if (unread.admit(address, body.length, open)) return undefined
-      const reason = "too many answers to this address are not read yet"
-      return new Unavailable({ reason, retryAfterSeconds: 1 })
     }
 
     /** Passes a request of the proxy on at its head, with a streamed body. */
