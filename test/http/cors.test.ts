@@ -1,20 +1,13 @@
 /** A page reads the replies to its embed token if the session names its origin, also refusals; keys and cookies give none. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
 import { request } from "node:http"
-import { EmbedSessions } from "../../src/actors/ports/access/EmbedSessions.js"
-import { Digests } from "../../src/actors/ports/Digests.js"
-import { embedLimits, embedTokenHash } from "../../src/domain/access/EmbedSession.js"
-import { Unavailable } from "../../src/domain/Failure.js"
-import { bodyBytes, incomingBody, publicLimits, refusalLimits } from "../../src/domain/Limits.js"
-import { RefusalCounters } from "../../src/http/auth/RefusalCounters.js"
-import { makeCors } from "../../src/http/embed/Cors.js"
-import { jsonReply, type RawReply } from "../../src/http/Wire.js"
-import { type Answer, type Ask, type Running, start } from "../support/InProcess.js"
+import { embedLimits } from "../../src/domain/access/EmbedSession.js"
+import { bodyBytes, incomingBody, publicLimits } from "../../src/domain/Limits.js"
+import { type Ask, type Running, start } from "../support/InProcess.js"
+import { app, corsOf, readable, unreadable } from "../support/cors.js"
 import { makeKey } from "../support/keys.js"
 import { origin as ownOrigin, signInTo } from "../support/signIn.js"
 
-const app = "https://app.example.com"
 const named = [app, "https://xn--bcher-kva.example", "http://localhost:3000"]
 const connections = "/api/v1/connections"
 
@@ -29,33 +22,16 @@ beforeAll(async () => {
 afterAll(() => svc.stop())
 
 const mint = async (allowedOrigins: ReadonlyArray<string> = named) => {
-  const made = await fetch(`http://127.0.0.1:${port}/api/v1/embed/token`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ endOrgId: svc.first.customerId, allowedOrigins })
-  })
-  const text = await made.text()
-  assert.strictEqual(made.status, 201, text)
-  const { sessionId, token } = JSON.parse(text)
-  return { token: String(token), sessionId: String(sessionId) }
+  const body = { endOrgId: svc.first.customerId, allowedOrigins }
+  const made = await svc.ask("POST", "/api/v1/embed/token", { key, body })
+  assert.strictEqual(made.status, 201, made.text)
+  return { token: String(made.body.token), sessionId: String(made.body.sessionId) }
 }
 
 const end = async (sessionId: string) =>
   assert.strictEqual((await svc.ask("DELETE", `/api/v1/embed/sessions/${sessionId}`, { key })).status, 204)
 
 const from = (origin: string, more: Ask["headers"] = {}) => ({ headers: { origin, ...more } })
-
-/** The headers of CORS that a reply has. */
-const corsOf = ({ headers }: Pick<Answer, "headers">) =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => name === "vary" || name.startsWith("access-control-")))
-
-const readable = (origin = app, vary = "Origin") => ({
-  "access-control-allow-origin": origin,
-  "access-control-expose-headers":
-    "etag, retry-after, x-request-id, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset",
-  vary
-})
-const unreadable = { vary: "Origin" }
 
 /** Sends a request to the server itself; `bytes`: of a body, `undefined` for one that is announced and never sent. */
 const sendOver = (method: string, path: string, headers: Record<string, string>, bytes?: number) =>
@@ -142,7 +118,7 @@ describe("the reply to an embed token", () => {
     const { token } = await mint()
     const headers = { origin: app, authorization: `Bearer ${token}` }
     for (const method of ["GET", "HEAD"]) {
-      const answer = await sendOver(method, "/api/v1/openapi/c.json", headers, 0)
+      const answer = await sendOver(method, "/api/v1/flow.schema.json", headers, 0)
       assert.deepStrictEqual([answer.status, corsOf(answer)], [200, readable(app, "accept-encoding, Origin")])
     }
   })
@@ -312,114 +288,5 @@ describe("a preflight", () => {
       return assert.strictEqual((await svc.ask("OPTIONS", connections, from(app, asked))).status, 204)
     }
     assert.fail("was never refused")
-  })
-})
-
-describe("the headers of a reply", () => {
-  const token = `emb_${"b".repeat(43)}`
-  const away = new Unavailable({ reason: "the database is away", retryAfterSeconds: 1 })
-  const head = (headers: Record<string, string>, method = "GET") => ({
-    method,
-    target: connections,
-    headers,
-    remoteAddress: "192.0.2.62"
-  })
-  const ofPage = head({ origin: app, authorization: `Bearer ${token}` })
-
-  /** With sessions of which these functions alone are known; others fail the test. */
-  const corsWith = (known: Partial<EmbedSessions["Type"]>) => {
-    const fail = () => Effect.die("is not to be asked")
-    const sessions = { find: fail, findCached: () => undefined, mayExist: fail, isOriginNamed: fail, ...known }
-    return svc.run(
-      makeCors(({ remoteAddress }) => remoteAddress).pipe(
-        Effect.provideService(EmbedSessions, sessions),
-        Effect.provide(RefusalCounters.Default)
-      )
-    )
-  }
-  const knownSession = async () => {
-    const { token } = await mint()
-    return await svc.run(
-      Effect.gen(function* () {
-        const hash = embedTokenHash((yield* Digests).keyHash, token)
-        return Option.getOrThrow(yield* (yield* EmbedSessions).find(hash))
-      })
-    )
-  }
-  const shared = (cors: Effect.Effect.Success<ReturnType<typeof makeCors>>, reply: RawReply) =>
-    Effect.runPromise(cors.share(ofPage, Effect.succeed(reply)))
-
-  it("are added to one that streams, whose body stays the same", async () => {
-    const known = await knownSession()
-    const cors = await corsWith({ findCached: () => known })
-    const body = { pieces: (async function* () {})(), cancel: () => undefined, isEndless: true }
-    const reply = await shared(cors, { status: 200, headers: { "content-type": "text/event-stream" }, body })
-    assert.strictEqual(reply.body, body)
-    assert.deepStrictEqual(reply.headers, { "content-type": "text/event-stream", ...readable() })
-  })
-
-  it("come from memory while the database is away", async () => {
-    const known = await knownSession()
-    const unavailable = jsonReply(503, {})
-    const find = () => Effect.fail(away)
-    assert.deepStrictEqual(
-      corsOf(await shared(await corsWith({ find, findCached: () => known }), unavailable)),
-      readable()
-    )
-    assert.deepStrictEqual(corsOf(await shared(await corsWith({ find }), unavailable)), unreadable)
-    assert.deepStrictEqual(corsOf(await shared(await corsWith({ find }), jsonReply(404, {}))), unreadable)
-    const hanging = await corsWith({ find: () => Effect.never })
-    assert.deepStrictEqual(corsOf(await shared(hanging, unavailable)), unreadable)
-  })
-
-  it("are looked up once for a request that looks its session up as well", async () => {
-    const { token } = await mint()
-    const counted = await svc.run(
-      Effect.gen(function* () {
-        const sessions = yield* EmbedSessions
-        const hash = embedTokenHash((yield* Digests).keyHash, token)
-        const found = yield* Effect.all([sessions.find(hash), sessions.find(hash)], { concurrency: 2 })
-        return new Set(found.map(Option.getOrThrow)).size
-      })
-    )
-    assert.strictEqual(counted, 1)
-  })
-
-  it("cost guesses no look-ups beyond a limit, whatever they ask for, and tokens that exist are still looked up", async () => {
-    const known = await knownSession()
-    let finds = 0
-    let mayExist = false
-    const cors = await corsWith({
-      find: () => Effect.sync(() => ((finds += 1), mayExist ? Option.some(known) : Option.none())),
-      mayExist: () => Effect.sync(() => mayExist)
-    })
-    for (let n = 0; n < 2 * refusalLimits.unknownCredentials + 5; n++) await shared(cors, jsonReply(404, {}))
-    // Two minutes may share them.
-    assert.isAtMost(finds, 2 * refusalLimits.unknownCredentials)
-    mayExist = true
-    assert.deepStrictEqual(corsOf(await shared(cors, jsonReply(404, {}))), readable())
-  })
-
-  it("are nobody's concern without an origin, and an origin that cannot be named is never looked up", async () => {
-    const cors = await corsWith({ findCached: () => assert.fail("is not to be asked") })
-    const reply = Effect.succeed(jsonReply(200, {}))
-    assert.strictEqual(cors.share(head({ authorization: `Bearer ${token}` }), reply), reply)
-    assert.strictEqual(cors.share(head({ authorization: `Bearer ${key}`, origin: app }), reply), reply)
-    for (const origin of [
-      "null",
-      "*",
-      "http://app.example.com",
-      `${app}.`,
-      `${app}, ${app}`,
-      `https://${"a".repeat(300)}`
-    ])
-      assert.isUndefined(cors.preflight(head({ origin, "access-control-request-method": "GET" }, "OPTIONS")))
-  })
-
-  it("of a preflight cannot be told while the database is away", async () => {
-    const cors = await corsWith({ isOriginNamed: () => Effect.fail(away) })
-    const answer = cors.preflight(head({ origin: app, "access-control-request-method": "GET" }, "OPTIONS"))
-    assert.isDefined(answer)
-    assert.strictEqual(answer && (await Effect.runPromise(Effect.flip(answer))), away)
   })
 })
