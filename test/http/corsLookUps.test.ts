@@ -78,7 +78,7 @@ describe("the headers of CORS", () => {
     )
     assert.deepStrictEqual(corsOf(await shared(await corsWith({ find }), unavailable)), unreadable)
     assert.deepStrictEqual(corsOf(await shared(await corsWith({ find }), jsonReply(404, {}))), unreadable)
-    const hanging = await corsWith({ find: () => Effect.never })
+    const hanging = await corsWith({ find: () => Effect.uninterruptible(Effect.never) })
     assert.deepStrictEqual(corsOf(await shared(hanging, unavailable)), unreadable)
   })
 

@@ -91,9 +91,10 @@ export const makeCors = Effect.fnUntraced(function* (addressOf: (request: Reques
     Effect.gen(function* () {
       const now = clock.unsafeCurrentTimeMillis()
       const from = subscriberOf(addressOf(request))
-      const finding = yield* Effect.fork(Effect.option(find(hash, from, now)))
+      // A daemon: the end of this request does not wait for it.
+      const finding = yield* Effect.forkDaemon(Effect.option(find(hash, from, now)))
       const reply = yield* handled
-      // The database may be away, and the reply does not wait for it again.
+      // The database may be away: what is in memory has to do.
       if (reply.status === 503)
         return replyFor(origin, sessions.findCached(hash, clock.unsafeCurrentTimeMillis()), reply)
       const found = yield* Fiber.join(finding)
