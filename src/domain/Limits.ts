@@ -260,7 +260,7 @@ export const refusalLimits = {
 
 /** Requests without a key by address and minute, and the bytes of their answers that clients have not read. */
 export const publicLimits = {
-  perMinute: { probe: 12_000, metrics: 600, document: 600, page: 600, missing: 600 },
+  perMinute: { probe: 12_000, metrics: 600, document: 600, page: 600, missing: 600, preflight: 6_000 },
   /** Addresses that are counted at once. */
   entries: 20_000,
   /** On a node; one address has a quarter. */

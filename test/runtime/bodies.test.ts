@@ -30,7 +30,7 @@ const handlers: Handlers = {
         : { _tag: "Known", holder: ownerOf(headers["x-who"]) }
     ),
   addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
-  refused: (failure) => failureReply(failure, "req_test", 0)
+  refused: (failure) => Effect.succeed(failureReply(failure, "req_test", 0))
 }
 
 /** A server whose bodies may use `budget` bytes of memory together, and connections to it. */

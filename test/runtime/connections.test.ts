@@ -23,7 +23,7 @@ const handlers: Handlers = {
   proxy: () => Effect.dieMessage("no test asks for it"),
   recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
-  refused: (failure) => failureReply(failure, "req_test", 0)
+  refused: (failure) => Effect.succeed(failureReply(failure, "req_test", 0))
 }
 
 const ledger = new ByteLedger({ bytes: 2 ** 26, bodyBytes: 2 ** 24 })

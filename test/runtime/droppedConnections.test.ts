@@ -90,7 +90,7 @@ const handlersOf = (work: Work, later: { readonly [target: string]: Effect.Effec
     prepared: ({ target }) => (target === "/healthz" ? jsonReply(200, { status: "ok" }) : undefined),
     recognise: () => Effect.delay(Effect.succeed({ _tag: "Known" as const, holder: ownerOf("holder") }), "1 millis"),
     addressOf: ({ headers, remoteAddress }) => headers["x-from"] ?? remoteAddress,
-    refused: (failure) => failureReply(failure, "req_test", 0)
+    refused: (failure) => Effect.succeed(failureReply(failure, "req_test", 0))
   }
 }
 

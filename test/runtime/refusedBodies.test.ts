@@ -34,7 +34,7 @@ const handlers: Handlers = {
   proxy: () => Effect.succeed(refused(new PayloadTooLarge({ limitBytes: bodyBytes.unified }))),
   recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ remoteAddress }) => remoteAddress,
-  refused
+  refused: (failure) => Effect.succeed(refused(failure))
 }
 
 const serving = Effect.gen(function* () {

@@ -19,7 +19,7 @@ const handlers: Handlers = {
   proxy: none,
   recognise: () => Effect.succeed({ _tag: "Known", holder: ownerOf("a") }),
   addressOf: ({ remoteAddress }) => remoteAddress,
-  refused: (failure) => failureReply(failure, "req_test", 0)
+  refused: (failure) => Effect.succeed(failureReply(failure, "req_test", 0))
 }
 const ledger = new ByteLedger({ bytes: 2 ** 26, bodyBytes: 2 ** 24 })
 

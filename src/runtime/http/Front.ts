@@ -9,6 +9,7 @@ import { countRequest, type Surface } from "../telemetry/Metrics.js"
 import { returnCallersTrace, traceRequest } from "../telemetry/Tracing.js"
 import { make as makeConsole } from "./Console.js"
 import { make as makeDocs } from "./Docs.js"
+import type { Recognised } from "./BodyReceiver.js"
 import type { Handlers } from "./NodeServer.js"
 import { makeProbes } from "./Probes.js"
 import { forAnyone, makePublicAnswers, type PublicAnswer } from "./PublicAnswers.js"
@@ -46,6 +47,7 @@ export const make = Effect.gen(function* () {
   const { otlpUrl } = yield* Settings
   const identifiers = yield* Identifiers
   const surfaces = yield* Surfaces
+  const { cors } = surfaces
   const clock = yield* Effect.clock
   const { health, probes } = yield* makeProbes(surfaces.addressOf)
   const { pageAt: documentAt } = yield* makeDocs
@@ -93,6 +95,40 @@ export const make = Effect.gen(function* () {
     : (surface: Surface, request: RequestHead, handled: Effect.Effect<RawReply>) =>
         counted(surface, handled, (reply) => returnCallersTrace(request, reply))
 
+  const refusal = (failure: Failure, request: RequestHead, execution: boolean) => {
+    const reply = surfaces.refused(failure, request, identifiers.next("req"), clock.unsafeCurrentTimeMillis())
+    countRequest(execution ? "execution" : "resource", reply.status, 0)
+    return reply
+  }
+
+  /** Answers preflights, each counted for its address; what is none of a named origin is served as usual. */
+  const withPreflight = (request: RequestHead, handled: Effect.Effect<RawReply>) => {
+    const answer = cors.preflight(request)
+    if (answer === undefined) return handled
+    const reply = Effect.matchEffect(answer, {
+      onFailure: (failure) => Effect.sync(() => refusal(failure, request, false)),
+      onSuccess: (found) =>
+        found === undefined
+          ? handled
+          : observed("resource", request, identified(Effect.succeed(found), identifiers.next("req")))
+    })
+    return open.serve(request, { kind: "preflight", reply, refused: (failure) => refusal(failure, request, false) })
+  }
+
+  const recognised = (request: RequestHead): Effect.Effect<Recognised> =>
+    !surfaces.isLinked(request)
+      ? surfaces.recognise(request)
+      : Effect.flatMap(open.exceeded(request, "page"), (failure) =>
+          failure === undefined ? surfaces.recognise(request) : Effect.succeed({ _tag: "Failed", failure })
+        )
+
+  const handled = (request: RawRequest): Effect.Effect<RawReply> => {
+    const answer = openAnswer(request)
+    if (answer !== undefined) return observed(answer.surface, request, open.serve(request, answer))
+    const { isRouted, reply } = surfaces.find(request)
+    return observed("resource", request, isRouted ? reply : refuseUnserved(request, reply))
+  }
+
   const observedCall: Observe = (head, call) => observed("rpc", head, call)
   const rpc = yield* makeRpcSockets({
     ...surfaces.rpc,
@@ -102,8 +138,11 @@ export const make = Effect.gen(function* () {
   })
 
   return {
-    execute: (request, called) => observed("execution", request, surfaces.execute(request, called)),
-    proxy: (request) => observed("resource", request, surfaces.proxy(request)),
+    execute: (request, called) =>
+      cors.share(request, observed("execution", request, surfaces.execute(request, called))),
+    proxy: (request) =>
+      cors.share(request, withPreflight(request, observed("resource", request, surfaces.proxy(request)))),
+    // What a webhook's sender authenticates by is no token of a session.
     webhook: (request, address) =>
       Effect.map(surfaces.webhook(request, address), (admission) =>
         admission._tag === "Answered"
@@ -116,28 +155,23 @@ export const make = Effect.gen(function* () {
     refuseUnserved,
     rpc,
     recognise: (request) =>
-      !surfaces.isLinked(request)
-        ? surfaces.recognise(request)
-        : Effect.flatMap(open.exceeded(request, "page"), (failure) =>
-            failure === undefined ? surfaces.recognise(request) : Effect.succeed({ _tag: "Failed" as const, failure })
-          ),
+      Effect.flatMap(recognised(request), (found): Effect.Effect<Recognised> =>
+        found._tag === "Refused"
+          ? Effect.map(cors.share(request, Effect.succeed(found.reply)), (reply) => ({ ...found, reply }))
+          : Effect.succeed(found)
+      ),
     addressOf: surfaces.addressOf,
     prepared: ({ method, target }) => {
       if (method !== "GET" || target !== "/healthz") return undefined
       countRequest("operator", health.healthz.status, 0)
       return health.healthz
     },
-    handle: (request) => {
-      const answer = openAnswer(request)
-      if (answer !== undefined) return observed(answer.surface, request, open.serve(request, answer))
-      const { isRouted, reply } = surfaces.find(request)
-      return observed("resource", request, isRouted ? reply : refuseUnserved(request, reply))
-    },
-    refused: (failure: Failure, request: RequestHead, execution: boolean) => {
-      const reply = surfaces.refused(failure, request, identifiers.next("req"), clock.unsafeCurrentTimeMillis())
-      countRequest(execution ? "execution" : "resource", reply.status, 0)
-      return reply
-    },
+    handle: (request) => cors.share(request, withPreflight(request, handled(request))),
+    refused: (failure, request, execution) =>
+      cors.share(
+        request,
+        Effect.sync(() => refusal(failure, request, execution))
+      ),
     drain: health.drain,
     markStarting: health.markStarting
   } satisfies Front

@@ -23,7 +23,7 @@ import {
 } from "../../http/Wire.js"
 import { portRefusal } from "../process/Port.js"
 import type { OperatorError } from "../process/OperatorError.js"
-import { answerSocket, isWhole, refuse, refuseUpgrade, type Rest, write } from "./Answer.js"
+import { answerSocket, refuse, refuseUpgrade, type Rest, write } from "./Answer.js"
 import type { WebhookAddress, WebhookAdmission } from "../../http/webhook/Receive.js"
 import { IncomingConnections } from "./IncomingConnections.js"
 import { IncomingBody } from "./IncomingBody.js"
@@ -58,7 +58,7 @@ export interface Handlers {
   /** The connections of the typed RPC. */
   readonly rpc?: RpcSockets
   /** The reply to a request whose body was refused. */
-  readonly refused: (failure: Failure, request: RequestHead, execution: boolean) => RawReply
+  readonly refused: (failure: Failure, request: RequestHead, execution: boolean) => Effect.Effect<RawReply>
 }
 
 export interface ServerOptions {
@@ -118,10 +118,6 @@ interface Served {
   readonly proceed: () => void
 }
 
-/** Replies to a request without reading its body, and closes its connection. */
-const turnAway = ({ request, response }: Served, reply: RawReply) =>
-  refuse(response, reply, { request, forget: () => void request.resume() })
-
 const stopping = new Unavailable({ reason: "svc is being stopped or restarted", retryAfterSeconds: 1 })
 
 /** How long calls over connections of the typed RPC may take while another process has taken over. */
@@ -145,32 +141,44 @@ export const serve = (
     const endless = new EndlessReplies()
     const connections = new IncomingConnections(options.connections ?? incomingConnections)
 
-    /** Runs a handler and writes its reply. */
-    const answer = (served: Served, handled: Effect.Effect<RawReply>, rest?: Rest) => {
-      const endWork = served.open.beginWork()
+    /** Runs a handler, and ends its request's connection if it is broken. */
+    const run = <A>(
+      handled: Effect.Effect<A>,
+      connection: ServerResponse | Duplex,
+      done: (made: A) => void,
+      ended: () => void = () => undefined
+    ) => {
       const fiber = runFork(handled)
       fiber.addObserver((exit) => {
-        if (exit._tag === "Success") reply(served, exit.value, rest)
-        else served.response.destroy()
-        endWork()
+        if (exit._tag === "Success") done(exit.value)
+        else connection.destroy()
+        ended()
       })
       return fiber
     }
 
-    const reply = ({ open, request, response }: Served, made: RawReply, rest?: Rest) => {
+    /** Replies to a request without reading its body, and closes its connection. */
+    const turnAway = ({ request, response }: Served, refusal: Effect.Effect<RawReply>): void => {
+      // What is still sent waits for the refusal.
+      request.pause()
+      run(refusal, response, (made) => refuse(response, made, { request, forget: () => void request.resume() }))
+    }
+
+    /** Runs a handler and writes its reply. */
+    const answer = (served: Served, handled: Effect.Effect<RawReply>, rest?: Rest) => {
+      const endWork = served.open.beginWork()
+      return run(handled, served.response, (made) => reply(served, made, rest), endWork)
+    }
+
+    const reply = (served: Served, made: RawReply, rest?: Rest): void => {
+      const { open, request, response } = served
+      // Of an answer without a key, if its address leaves too many of them unread.
+      const excess = unread.admit(() => subscriberOf(handlers.addressOf(headOf(request))), made, open)
+      if (excess !== undefined) return void answer(served, handlers.refused(excess, headOf(request), false), rest)
       // Requests that were accepted behind this one are answered first.
       if (gate.isLeaving && open.isLast) response.shouldKeepAlive = false
       endless.follow(open, made.body)
-      write(response, bounded(request, open, made), open, rest)
-    }
-
-    /** The reply; of one without a key, a refusal if its address leaves too many of them unread. */
-    const bounded = (request: IncomingMessage, open: OpenReply, made: RawReply): RawReply => {
-      if (made.isPublic !== true || !isWhole(made.body)) return made
-      const address = () => subscriberOf(handlers.addressOf(headOf(request)))
-      if (unread.admit(address, made.body.length, open)) return made
-      const reason = "too many answers to this address are not read yet"
-      return handlers.refused(new Unavailable({ reason, retryAfterSeconds: 1 }), headOf(request), false)
+      write(response, made, open, rest)
     }
 
     /** Passes a request of the proxy on at its head, with a streamed body. */
@@ -198,10 +206,8 @@ export const serve = (
     const receiveWebhook = (served: Served, address: WebhookAddress) => {
       const { open, proceed, request, response } = served
       const head = headOf(request)
-      runFork(handlers.webhook(head, address)).addObserver((exit) => {
-        if (exit._tag === "Failure") return response.destroy()
-        const admission = exit.value
-        if (admission._tag === "Answered") return turnAway(served, admission.reply)
+      run(handlers.webhook(head, address), response, (admission) => {
+        if (admission._tag === "Answered") return turnAway(served, Effect.succeed(admission.reply))
         const reading = {
           limit: admission.limit,
           from: hasBody(request) ? handlers.addressOf(head) : "",
@@ -210,7 +216,7 @@ export const serve = (
         }
         receiving.receive(request, open, reading, (body) => {
           if (body instanceof Uint8Array) return inflateAndAnswer(served, admission, body)
-          turnAway(served, body._tag === "Refused" ? body.reply : admission.refused(body.failure))
+          turnAway(served, Effect.succeed(body._tag === "Refused" ? body.reply : admission.refused(body.failure)))
         })
       })
     }
@@ -227,7 +233,7 @@ export const serve = (
         { limit: admission.limit, holding: () => receiving.hold(admission.holder, served.open) },
         (inflated) => {
           if (inflated instanceof Uint8Array) answer(served, admission.handle(inflated))
-          else turnAway(served, admission.refused(inflated))
+          else turnAway(served, Effect.succeed(admission.refused(inflated)))
           endWork()
         }
       )
@@ -241,17 +247,18 @@ export const serve = (
         limit: called !== undefined ? bodyBytes.execute : bodyBytes.management,
         from: hasBody(request) ? handlers.addressOf(head) : "",
         recognise: (done: (found: Recognised) => void) =>
-          runFork(handlers.recognise(head)).addObserver((exit) => {
-            if (exit._tag === "Failure") return response.destroy()
-            if (exit.value._tag === "Known") recognised = exit.value.recognised
-            done(exit.value)
+          void run(handlers.recognise(head), response, (found) => {
+            if (found._tag === "Known") recognised = found.recognised
+            done(found)
           }),
         proceed
       }
       receiving.receive(request, open, reading, (body) => {
         if (!(body instanceof Uint8Array)) {
           const refusal =
-            body._tag === "Refused" ? body.reply : handlers.refused(body.failure, head, called !== undefined)
+            body._tag === "Refused"
+              ? Effect.succeed(body.reply)
+              : handlers.refused(body.failure, head, called !== undefined)
           return turnAway(served, refusal)
         }
         const raw = (): RawRequest => ({ ...head, recognised, body })
@@ -315,8 +322,8 @@ export const serve = (
       connections.onUpgraded(request.socket)
       const head = headOf(request)
       const failure = refusalOf(isTunnel ? "CONNECT is not served: this server is no proxy" : mistakeIn(request))
-      if (failure !== undefined) refuseUpgrade(socket, handlers.refused(failure, head, false))
-      else rpc?.upgrade(request, socket, first, head)
+      if (failure === undefined) rpc?.upgrade(request, socket, first, head)
+      else run(handlers.refused(failure, head, false), socket, (refusal) => refuseUpgrade(socket, refusal))
     }
 
     /** Takes over a socket that node:http hands over, after the answers to what came before on it. */

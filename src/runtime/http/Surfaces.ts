@@ -15,6 +15,7 @@ import { calledWorkflow } from "../../http/execution/CalledWorkflow.js"
 import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeWebhooks } from "../../http/webhook/Receive.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
+import { type Cors, makeCors } from "../../http/embed/Cors.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
 import type { Contract } from "../../http/operation/Contract.js"
 import { executeContract, flowContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
@@ -47,6 +48,8 @@ interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "reco
   /** The reply to a request that is refused before it is read, in the form of its surface. `now`: Unix milliseconds. */
   readonly refused: (failure: Failure, request: RequestHead, requestId: string, now: number) => RawReply
   readonly rpc: RpcFront
+  /** Lets pages of embed sessions read replies. */
+  readonly cors: Cors
   /** Whether the sender of this request is known by the link in its path instead of by a key. */
   readonly isLinked: (request: RequestHead) => boolean
 }
@@ -78,6 +81,7 @@ export const layer = Layer.effect(
     )
     const shareOwners = yield* ShareOwners
     const rpc = yield* makeRpc({ ...pipeline, execute, proxy })
+    const cors = yield* makeCors(pipeline.addressOf)
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
     const surfaceOf = (request: RequestHead) => {
@@ -160,6 +164,7 @@ export const layer = Layer.effect(
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,
       rpc,
+      cors,
       addressOf: pipeline.addressOf,
       refused: (failure, request, requestId, now) => surfaceOf(request).refused(failure, requestId, now)
     })

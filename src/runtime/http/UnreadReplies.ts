@@ -2,7 +2,10 @@
  * Bounds what clients have not read of answers without a key, on the node and by address. Such answers share their
  * bytes, so this bounds the kernel's memory and the connections that wait, not the heap.
  */
+import { Unavailable } from "../../domain/Failure.js"
 import { publicLimits } from "../../domain/Limits.js"
+import type { RawReply } from "../../http/Wire.js"
+import { isWhole } from "./Answer.js"
 import type { OpenReply } from "./OpenReplies.js"
 
 /** One address may leave a quarter unread. */
@@ -19,16 +22,18 @@ export class UnreadReplies {
     return this.total
   }
 
-  /** Counts a reply until it ends; false if there is no room for it. `addressOf`: of its client. */
-  admit(addressOf: () => string, bytes: number, reply: OpenReply): boolean {
-    if (bytes < smallReply) return true
+  /** Counts a reply without a key until it ends; the failure if there is no room for it. `addressOf`: of its client. */
+  admit(addressOf: () => string, { body, isPublic }: RawReply, open: OpenReply): Unavailable | undefined {
+    if (isPublic !== true || !isWhole(body) || body.length < smallReply) return undefined
+    const bytes = body.length
     const address = addressOf()
     const unread = this.byAddress.get(address) ?? 0
     const limit = publicLimits.unreadBytes
-    if (this.total + bytes > limit || unread + bytes > limit / shares) return false
+    if (this.total + bytes > limit || unread + bytes > limit / shares)
+      return new Unavailable({ reason: "too many answers to this address are not read yet", retryAfterSeconds: 1 })
     this.count(address, bytes)
-    reply.onEnd(() => this.count(address, -bytes))
-    return true
+    open.onEnd(() => this.count(address, -bytes))
+    return undefined
   }
 
   private count(address: string, bytes: number): void {
