@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 
-const surfaces = ["a", "b", "c"]
+const surfaces = ["a", "b", "c", "embed"]
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value)
 const entries = (value) => (isObject(value) ? Object.entries(value) : [])
 

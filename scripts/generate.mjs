@@ -105,6 +105,7 @@ const generated = {
   "docs/openapi/a.json": documentText("a"),
   "docs/openapi/b.json": documentText("b"),
   "docs/openapi/c.json": documentText("c"),
+  "docs/openapi/embed.json": documentText("embed"),
   "docs/connector.schema.json": documentText("connector"),
   "docs/flow.schema.json": documentText("flow"),
   "migrations/index.ts": migrationIndex(),

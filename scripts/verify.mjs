@@ -31,7 +31,7 @@ const checks = [
     "lint",
     "--config",
     "redocly.yaml",
-    ...["a", "b", "c"].map((one) => `docs/openapi/${one}.json`)
+    ...["a", "b", "c", "embed"].map((one) => `docs/openapi/${one}.json`)
   ],
   ["compatibility", process.execPath, "scripts/compatibility.mjs"]
 ]

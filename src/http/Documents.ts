@@ -15,7 +15,7 @@ import { ManagementFailures } from "./ErrorSchemas.js"
 import type { Contract, AnySchema } from "./operation/Contract.js"
 import { TenantFailures } from "./tenant/ErrorSchemas.js"
 import { isTenantPath } from "./tenant/Rules.js"
-import { Schema } from "effect"
+import type { Schema } from "effect"
 
 /**
  * The library's builders without the schemas that they collect in their types: a table of all operations cannot have these,
@@ -36,21 +36,12 @@ interface ApiBuilder {
   readonly add: (group: GroupBuilder) => ApiBuilder
 }
 
-/** The body of callers with a key, or the one of embed sessions where that is another. */
-const bodyOf = ({ input: { body }, sessions }: Contract): AnySchema | undefined => {
-  const ofSessions = sessions?.input.body
-  return body === undefined || ofSessions === undefined || ofSessions === body ? body : Schema.Union(body, ofSessions)
-}
-
-const endpointOf = (contract: Contract): EndpointBuilder => {
-  const { failures, input, method, name, outputs, path, sessions } = contract
-  const body = bodyOf(contract)
+const endpointOf = ({ failures, input, method, name, outputs, path }: Contract): EndpointBuilder => {
   let endpoint = HttpApiEndpoint.make(method)(name, path as `/${string}`) as unknown as EndpointBuilder
   if (input.path !== undefined) endpoint = endpoint.setPath(input.path)
   if (input.query !== undefined) endpoint = endpoint.setUrlParams(input.query)
-  if (body !== undefined) endpoint = endpoint.setPayload(body)
-  const answers = new Set([...outputs, ...(sessions?.outputs ?? [])].map(({ schema }) => schema))
-  for (const schema of answers) endpoint = endpoint.addSuccess(schema)
+  if (input.body !== undefined) endpoint = endpoint.setPayload(input.body)
+  for (const { schema } of outputs) endpoint = endpoint.addSuccess(schema)
   return failures === undefined ? endpoint : endpoint.addError(failures)
 }
 
@@ -92,12 +83,7 @@ const isOfTenants = (path: string): boolean => isTenantPath(path) || path === "/
 
 /** Only surface B takes a workspace in a header. */
 const securitySchemesOf = (paths: ReadonlyArray<string>, isForTenants: typeof isOfTenants) =>
-  paths.some(isForTenants) ? { ...keySchemes, ...embedScheme, ...spaceScheme } : { ...keySchemes, ...embedScheme }
-
-/** Of the operations that embed sessions may call. */
-const embedScheme = {
-  embed: { type: "http", scheme: "bearer", description: "Authorization: Bearer emb_…: the token of an embed session" }
-}
+  paths.some(isForTenants) ? { ...keySchemes, ...spaceScheme } : keySchemes
 
 const security = [{ bearer: [] }, { apiKey: [] }]
 
@@ -199,6 +185,29 @@ const surfaceC = HttpApi.make("svc-c")
     webhooks
   }))
 
+/** What embed sessions may call, as they do. Its examples are those of callers with a key, and so are left out. */
+const operationsOfSessions: ReadonlyArray<Contract> = Surfaces.surfaceC.flatMap(({ example: _example, ...one }) =>
+  one.sessions === undefined
+    ? []
+    : [{ ...one, input: { ...one.input, ...one.sessions.input }, outputs: one.sessions.outputs }]
+)
+
+const embedScheme = {
+  embed: { type: "http", scheme: "bearer", description: "Authorization: Bearer emb_…: the token of an embed session" }
+}
+
+const embed = HttpApi.make("svc-embed")
+  .addHttpApi(surfaceApi("embedded", operationsOfSessions, ManagementFailures))
+  .annotate(OpenApi.Title, "svc, embed sessions")
+  .annotate(OpenApi.Version, version)
+  .annotate(OpenApi.Transform, (spec: Record<string, unknown>) => {
+    const { components, ...document } = transformDocument(
+      "What a page may call with an embed token, and what it is answered: all else is closed to it.",
+      operationsOfSessions
+    )(spec)
+    return { ...document, security: [{ embed: [] }], components: { ...components, securitySchemes: embedScheme } }
+  })
+
 /**
  * Unites the documents of the surfaces. The library's own union of APIs would list the errors of every surface at the
  * endpoints of all surfaces.
@@ -241,6 +250,7 @@ const makers: { readonly [name in DocumentName]: () => unknown } = {
   b: () => OpenApi.fromApi(surfaceB),
   c: () => OpenApi.fromApi(surfaceC),
   all: () => OpenApi.fromApi(SvcApi),
+  embed: () => OpenApi.fromApi(embed),
   connector: fileSchema,
   flow: flowSchema
 }

@@ -84,7 +84,9 @@ describe("a token", () => {
 })
 
 describe("a session", () => {
-  const key = { revokedAt: null, expiresAt: null } as ApiKey
+  const { customerId } = opened()
+  const reaching: object = { revokedAt: null, expiresAt: null, customersMode: "subset", customerIds: [customerId] }
+  const key = reaching as ApiKey
   const customer = { status: "active" } as const
   const over = (change: Partial<Parameters<typeof endedRefusal>[0]>, now = 0) =>
     endedRefusal({ session: opened(), key, customer, ...change }, now)?.code ?? "lasts"
@@ -97,10 +99,11 @@ describe("a session", () => {
         over({ session: { ...opened(), endedAt: at } }),
         over({ key: { ...key, revokedAt: at } }),
         over({ key: { ...key, expiresAt: at } }),
+        over({ key: { ...key, customerIds: [] } }),
         over({ customer: { status: "suspended" } }),
         over({ customer: { status: "deleted" } })
       ],
-      Array.from({ length: 5 }, () => "SESSION_EXPIRED")
+      Array.from({ length: 6 }, () => "SESSION_EXPIRED")
     )
   })
 

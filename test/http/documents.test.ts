@@ -43,6 +43,7 @@ beforeAll(async () => {
     a: await read("/api/v1/openapi/a.json"),
     b: await read("/api/v1/openapi/b.json"),
     c: await read("/api/v1/openapi/c.json"),
+    embed: await read("/api/v1/openapi/embed.json"),
     all: await read("/api/v1/openapi.json")
   }
 })
@@ -106,9 +107,7 @@ describe.each(surfaces)("the document %s", (name, routes) => {
           assert.deepStrictEqual(security, [{ apiKey: [], space: [] }], "a flow's own token is no key")
           assert.notProperty(responses, "422")
         } else if (path === receiver) assert.deepStrictEqual(security, [], "senders of webhooks have no key")
-        else if (security !== undefined)
-          // Those that embed sessions may call say so.
-          assert.deepStrictEqual(security, [...document.security, { embed: [] }], "nothing is open to everybody")
+        else assert.isUndefined(security, "nothing is open to everybody")
       }
     }
   })
@@ -325,6 +324,25 @@ describe("the thin route and its document", () => {
     for (const { status } of answers) assert.include(told, status)
     assert.includeMembers(told, [408, 503])
     assert.deepStrictEqual(Object.keys(answers[1]?.body).sort(), ["callback", "executionId", "status", "tier"])
+  })
+})
+
+describe("the document of embed sessions", () => {
+  it("has what they may call, with their tokens, and no more", () => {
+    const { components, paths, security } = documents["embed"]
+    const told = Object.entries<object>(paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`)
+    )
+    const open = surfaceC.filter(({ sessions }) => sessions !== undefined)
+    assert.sameMembers(
+      told,
+      open.map((route) => `${route.method} ${inDocument(route)}`)
+    )
+    assert.deepStrictEqual([security, Object.keys(components.securitySchemes)], [[{ embed: [] }], ["embed"]])
+    for (const reference of references(documents["embed"])) {
+      const [, , kind = "", name = ""] = reference.split("/")
+      assert.property(components[kind], name)
+    }
   })
 })
 

@@ -124,9 +124,11 @@ export const makeDocumentCheck = () => {
     const path = target.split("?")[0] ?? ""
     if (!path.startsWith("/api/v1/")) return undefined
     // Paths without parameters take precedence, as in the service.
-    operations ??= ["a", "b", "c"].flatMap(operationsOf).sort((one, other) => parameters(one) - parameters(other))
+    operations ??= ["a", "b", "c", "embed"]
+      .flatMap(operationsOf)
+      .sort((one, other) => parameters(one) - parameters(other))
     const matching = operations.filter((operation) => operation.method === method && operation.pattern.test(path))
-    // Surfaces B and C share paths, and differ in their errors.
+    // Surfaces B and C share paths, and differ in their errors; embed sessions get less.
     const found = matching.filter((operation) => operation.path === matching[0]?.path)
     const violations = found.map((operation) => violationOf(operation, answered))
     const violation = violations.includes(undefined) ? undefined : violations[0]

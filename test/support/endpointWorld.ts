@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import { addReport } from "./reports.js"
+import { openPanel } from "./embed.js"
 import { addApproval } from "./approvals.js"
 import { eventually } from "./eventually.js"
 import { type Answer, type Running, start } from "./InProcess.js"
@@ -161,16 +162,8 @@ export const startWorld = async (callers: TestCallers = keyCallers) => {
       }),
     widget: ({ connector, workflow }: Pick<Side, "connector" | "workflow">) =>
       made("/widgets", widgetOf({ connector, workflow }, unique())),
-    embedSession: async ({
-      customer,
-      widget
-    }: Pick<Side, "customer" | "widget">): Promise<Pick<Side, "embedSession" | "embedToken">> => {
-      const customers = { mode: "subset", ids: [customer] }
-      const { key } = (await done("POST", "/api-keys", { name: unique(), mode: "live", preset: "end_user", customers }))
-        .body.data
-      const minted = await svc.ask("POST", "/api/v1/embed/token", { key, body: { endOrgId: customer } })
-      assert.strictEqual(minted.status, 201, minted.text)
-      const { sessionId, token } = minted.body
+    embedSession: async ({ customer, widget }: Pick<Side, "customer" | "widget">) => {
+      const { sessionId, token } = await openPanel(svc, customer)
       // The widget is a draft, since its workflow is not for all customers.
       await svc.sql(`UPDATE embed_sessions SET widget_id = '${widget}' WHERE id = '${sessionId}'`)
       return { embedSession: sessionId, embedToken: token }

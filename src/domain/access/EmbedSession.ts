@@ -159,14 +159,14 @@ const sessionEnded = () =>
   new Unauthorized({ code: "SESSION_EXPIRED", message: "this session has ended: mint a new token" })
 const tokenExpired = (message: string) => new Unauthorized({ code: "TOKEN_EXPIRED", message })
 
-/** The refusal of a session that is over; `undefined` while it lasts, with its key and its customer. `now`: Unix milliseconds. */
+/** The refusal of a session that is over; `undefined` while it lasts, with its customer, and with its key, which must reach the customer. `now`: Unix milliseconds. */
 export const endedRefusal = (
   {
     customer,
     key,
     session
   }: {
-    readonly session: Pick<EmbedSession, "endedAt" | "expiresAt">
+    readonly session: Pick<EmbedSession, "customerId" | "endedAt" | "expiresAt">
     readonly key: ApiKey
     readonly customer: Pick<Customer, "status">
   },
@@ -175,6 +175,7 @@ export const endedRefusal = (
   session.endedAt === null &&
   now < Date.parse(session.expiresAt) &&
   keyStatus(key, now) === "active" &&
+  (key.customersMode === "all" || key.customerIds.includes(session.customerId)) &&
   customer.status === "active"
     ? undefined
     : sessionEnded()

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { Counter, NullableText } from "../Scalars.js"
 import { AnsweredTime } from "../Time.js"
-import { Connection, connectionStatuses, ConnectionLabel } from "./Connection.js"
+import { type Connection, connectionStatuses, ConnectionLabel } from "./Connection.js"
 import { CreateConnection } from "./Requests.js"
 
 /** A connection in the panel: without what only the organisation notes with it. */

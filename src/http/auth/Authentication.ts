@@ -54,7 +54,7 @@ export interface Admittance {
 const bothSchemesHint = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
 
 /** The text of the credential that the request sends, if any; both headers may be sent if they agree. */
-const readText = ({ headers }: RequestHead, keyHint: string): string | undefined | Unauthorized => {
+export const readText = ({ headers }: RequestHead, keyHint = bothSchemesHint): string | undefined | Unauthorized => {
   const bearer = headers["authorization"]
   const header = headers["x-svc-api-key"]
   const token = bearer === undefined ? undefined : /^Bearer +(\S+)$/i.exec(bearer)?.[1]

@@ -55,8 +55,6 @@ const completeOperation = (source: Json, operation: Contract, schemas: Schemas):
     ...rest,
     summary: operation.summary,
     description: operation.description,
-    // What is left out is that of the document.
-    ...(operation.sessions === undefined ? {} : { security: [{ bearer: [] }, { apiKey: [] }, { embed: [] }] }),
     parameters: [...list(inline).map((one) => completeParameter(one, operation)), ...headers],
     ...bodyOf(requestBody, operation),
     responses: Object.fromEntries(answers.map(([status, answer]) => [status, completeAnswer(answer)]))

@@ -8,6 +8,7 @@ import { Digests } from "../../actors/ports/Digests.js"
 import { EmbedOrigin } from "../../domain/access/EmbedOrigin.js"
 import { embedTokenHash, embedTokenPattern } from "../../domain/access/EmbedSession.js"
 import type { Unavailable } from "../../domain/Failure.js"
+import { readText } from "../auth/Authentication.js"
 import { RefusalCounters, subscriberOf } from "../auth/RefusalCounters.js"
 import { pathOf, type RawReply, type RequestHead } from "../Wire.js"
 
@@ -47,13 +48,10 @@ const preflightOrigin = (request: RequestHead): string | undefined =>
     ? request.headers["origin"]
     : undefined
 
-/** The embed token that is the request's credential, as authentication reads it; of two that differ neither is. */
-const sentToken = ({ headers }: RequestHead): string | undefined => {
-  const bearer = headers["authorization"]
-  const key = headers["x-svc-api-key"]
-  const text = bearer === undefined ? key : /^Bearer +(\S+)$/i.exec(bearer)?.[1]
-  if (text === undefined || !embedTokenPattern.test(text)) return undefined
-  return key === undefined || key === "" || key === text ? text : undefined
+/** The embed token that is the request's credential. */
+const sentToken = (request: RequestHead): string | undefined => {
+  const text = readText(request)
+  return typeof text === "string" && embedTokenPattern.test(text) ? text : undefined
 }
 
 /** Adds headers, and that the reply depends on the origin of its request. */

@@ -12,6 +12,7 @@ const titles: { readonly [path: string]: string } = {
   "/api/v1/openapi/a.json": "OpenAPI 3.1, surface A: runs and the proxy",
   "/api/v1/openapi/b.json": "OpenAPI 3.1, surface B: tenants",
   "/api/v1/openapi/c.json": "OpenAPI 3.1, surface C: management",
+  "/api/v1/openapi/embed.json": "OpenAPI 3.1, embed sessions",
   "/api/v1/connector.schema.json": "JSON Schema of a connector's definition",
   "/api/v1/flow.schema.json": "JSON Schema of a flow"
 }

@@ -124,34 +124,43 @@ const keyOf = ({ bounds, starter }: Caller) =>
       })
     : Effect.succeed(starter.keyId)
 
+/** What a session offers, and where and how its page looks: as the request says, within its widget, or else as that says. */
+const offerOf = Effect.fnUntraced(function* (tx: Tx, caller: Principal, input: MintToken) {
+  const id = input.widgetId ?? null
+  const widget = id === null ? undefined : yield* widgetOf(tx, caller, id)
+  const offered = widget === undefined ? undefined : connectorsOf(widget)
+  const connectors = yield* within("connectors", input.connectors, offered)
+  yield* checkConnectors(tx, caller, input.connectors ?? [])
+  const allowedOrigins = yield* within("allowedOrigins", input.allowedOrigins, widget?.allowedOrigins)
+  const { locale = widget?.locale ?? "en", theme = widget?.theme ?? {} } = input
+  return {
+    shown: { connectors: connectors ?? null, allowedOrigins: allowedOrigins ?? [], theme, locale },
+    widgetId: widget?.widgetId ?? null,
+    widgetVersion: widget?.number ?? null
+  }
+})
+
+/** The person in the company's product, by the address if there is nothing else. */
+const userOf = ({ userEmail = null, userId = null }: MintToken): string | null =>
+  userId ?? (userEmail === null ? null : `email:${userEmail}`)
+
 /** What the session is made of that a request asks for. */
 export const requestedSession = Effect.fnUntraced(function* (tx: Tx, context: CallContext, input: MintToken) {
   const { caller } = context
   const customer = yield* customerOf(tx, context, input)
   context.customerId = customer.id
-  const widget = input.widgetId == null ? undefined : yield* widgetOf(tx, caller, input.widgetId)
-  const connectors = yield* within("connectors", input.connectors, widget && connectorsOf(widget))
-  yield* checkConnectors(tx, caller, input.connectors ?? [])
+  const { shown, widgetId, widgetVersion } = yield* offerOf(tx, caller, input)
   const permissions = yield* permissionsOf(input.permissions)
-  const allowedOrigins = yield* within("allowedOrigins", input.allowedOrigins, widget?.allowedOrigins)
   const keyId = yield* keyOf(caller)
-  const { userEmail = null, userId = null } = input
-  const body = {
-    ...input,
-    connectors: connectors ?? null,
-    permissions,
-    allowedOrigins: allowedOrigins ?? [],
-    theme: input.theme ?? widget?.theme ?? {},
-    locale: input.locale ?? widget?.locale ?? "en",
-    widgetId: widget?.widgetId ?? null,
-    userId: userId ?? (userEmail === null ? null : `email:${userEmail}`)
+  return {
+    body: { ...input, ...shown, permissions, widgetId, userId: userOf(input) },
+    written: {
+      organisationId: caller.organisationId,
+      spaceId: caller.spaceId,
+      keyId,
+      customerId: customer.id,
+      widgetVersion
+    },
+    tokenSeconds: input.expiresIn ?? embedLimits.token.usual
   }
-  const written = {
-    organisationId: caller.organisationId,
-    spaceId: caller.spaceId,
-    keyId,
-    customerId: customer.id,
-    widgetVersion: widget?.number ?? null
-  }
-  return { body, written, tokenSeconds: input.expiresIn ?? embedLimits.token.usual }
 })
