@@ -17,7 +17,8 @@ export default script(
   "CREATE INDEX widgets_list ON widgets (org, created_at DESC, id DESC)",
   `CREATE TABLE widget_versions (org text COLLATE "C" NOT NULL,
      widget_id text COLLATE "C" NOT NULL REFERENCES widgets ON DELETE CASCADE, number int NOT NULL, ${content},
-     published_at timestamptz NOT NULL DEFAULT now(), published_by text NOT NULL, PRIMARY KEY (widget_id, number))`
+     published_at timestamptz NOT NULL DEFAULT now(), published_by text NOT NULL, PRIMARY KEY (widget_id, number))`,
+  "CREATE INDEX widget_versions_origins ON widget_versions USING gin (allowed_origins)"
 ).pipe(
   Effect.zipRight(tenantTable("widgets", { app: "SELECT, INSERT, UPDATE, DELETE", writer: "SELECT, DELETE" })),
   Effect.zipRight(tenantTable("widget_versions", { app: "SELECT, INSERT, DELETE", writer: "SELECT, DELETE" }))

@@ -23,7 +23,6 @@ export default script(
   "CREATE INDEX embed_sessions_widget ON embed_sessions (widget_id) WHERE widget_id IS NOT NULL",
   "CREATE INDEX embed_sessions_expired ON embed_sessions (expires_at)",
   "CREATE INDEX embed_sessions_origins ON embed_sessions USING gin (allowed_origins)",
-  "CREATE INDEX widget_versions_origins ON widget_versions USING gin (allowed_origins)",
   "GRANT SELECT (id, org, connection_id, status, error, created_by, expires_at) ON connect_sessions TO svc_app"
 ).pipe(
   Effect.zipRight(tenantTable("embed_sessions", { app: "SELECT, INSERT, UPDATE, DELETE", writer: "SELECT, DELETE" }))
