@@ -17,7 +17,7 @@ export default script(
      replaced_hash text, replaced_until timestamptz)`,
   "CREATE UNIQUE INDEX embed_sessions_token ON embed_sessions (token_hash)",
   "CREATE UNIQUE INDEX embed_sessions_replaced ON embed_sessions (replaced_hash) WHERE replaced_hash IS NOT NULL",
-  "CREATE INDEX embed_sessions_org ON embed_sessions (org, id)",
+  "CREATE INDEX embed_sessions_list ON embed_sessions (org, created_at DESC, id DESC)",
   "CREATE INDEX embed_sessions_key ON embed_sessions (key_id)",
   "CREATE INDEX embed_sessions_customer ON embed_sessions (customer_id)",
   "CREATE INDEX embed_sessions_widget ON embed_sessions (widget_id) WHERE widget_id IS NOT NULL",

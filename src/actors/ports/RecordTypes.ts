@@ -64,7 +64,7 @@ export interface RecordTypes {
   readonly fieldMaps: FieldMapOverride
   readonly fieldMapVersions: FieldMapVersion
   readonly mapPublications: MapPublication
-  /** An ended session is kept for a day, so that its token is told from one that never was. */
+  /** One that is over is kept for a day more, so that its token is told from one that never was. */
   readonly embedSessions: EmbedSession
   readonly installations: Installation
   /** With one go its versions. */

@@ -159,7 +159,16 @@ const sessionEnded = () =>
   new Unauthorized({ code: "SESSION_EXPIRED", message: "this session has ended: mint a new token" })
 const tokenExpired = (message: string) => new Unauthorized({ code: "TOKEN_EXPIRED", message })
 
-/** The refusal of a session that is over; `undefined` while it lasts, with its customer, and with its key, which must reach the customer. `now`: Unix milliseconds. */
+/** The refusal of a session that was ended, or is seven days old. `now`: Unix milliseconds. */
+export const sessionRefusal = (
+  { endedAt, expiresAt }: Pick<EmbedSession, "endedAt" | "expiresAt">,
+  now: number
+): Unauthorized | undefined => (endedAt === null && now < Date.parse(expiresAt) ? undefined : sessionEnded())
+
+/**
+ * The refusal of a session that is over, by itself, with its customer, or with its key, which must reach the customer;
+ * `undefined` while it lasts. `now`: Unix milliseconds.
+ */
 export const endedRefusal = (
   {
     customer,
@@ -171,14 +180,11 @@ export const endedRefusal = (
     readonly customer: Pick<Customer, "status">
   },
   now: number
-): Unauthorized | undefined =>
-  session.endedAt === null &&
-  now < Date.parse(session.expiresAt) &&
-  keyStatus(key, now) === "active" &&
-  (key.customersMode === "all" || key.customerIds.includes(session.customerId)) &&
-  customer.status === "active"
-    ? undefined
-    : sessionEnded()
+): Unauthorized | undefined => {
+  const reaches = key.customersMode === "all" || key.customerIds.includes(session.customerId)
+  const lasts = keyStatus(key, now) === "active" && reaches && customer.status === "active"
+  return sessionRefusal(session, now) ?? (lasts ? undefined : sessionEnded())
+}
 
 /**
  * The refusal of a token of a session that lasts, by the token's hash; `undefined` if it is valid. `toRefresh`: it is sent to

@@ -7,6 +7,7 @@ import {
   embedTokenRefusal,
   endedRefusal,
   openedEmbedSession,
+  sessionRefusal,
   withNextToken
 } from "../../../domain/access/EmbedSession.js"
 import { type Failure, invalid, NotFound, refuseWith } from "../../../domain/Failure.js"
@@ -82,7 +83,7 @@ const make = Effect.gen(function* () {
     now: number
   ): Effect.fn.Return<EmbedSession, Failure> {
     const session = yield* lockSession(tx, context, hash)
-    yield* refuseWith(embedTokenRefusal(session, hash, now, true))
+    yield* refuseWith(sessionRefusal(session, now) ?? embedTokenRefusal(session, hash, now, true))
     if (session.tokenHash !== hash) return session
     const next = withNextToken(keyHash, session, now)
     // Its row is locked, and its tokens are like no others.

@@ -144,9 +144,9 @@ export const tables: { readonly [Name in keyof RecordTypes]: Table<RecordTypes[N
        WHERE customer_id IN (${erasableCustomers})`
     ]
   }),
-  /** An ended session is kept for a day, so that its token is told from one that never was. */
+  /** One that is over is kept for a day more, so that its token is told from one that never was. */
   embedSessions: tableOf("embed_sessions", EmbedSession.stored, {
-    expires: [`t.expires_at < now() - ${days(1)} OR t.ended_at < now() - ${days(1)}`]
+    expires: [`t.expires_at < now() - ${days(1)}`]
   }),
   installations: tableOf("installations", Installation.stored),
   /** With one go its versions. */
