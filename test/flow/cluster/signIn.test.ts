@@ -1,4 +1,4 @@
-/** A sign-in that a browser begins on one node ends on another one, by mail and at a certified OpenID provider. */
+/** What a browser begins on one node ends on another one: a sign-in by mail or at a certified OpenID provider, an embed session. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { startCertifiedProvider } from "../../support/certifiedProvider.js"
 import { type ClusterNode, makeCluster, nodeOf, type TestCluster } from "../../support/cluster.js"
@@ -91,5 +91,48 @@ describe("a sign-in that was begun on one node", () => {
     const opened = await ask(0, `${again.pathname}${again.search}`, second.browser)
     assert.strictEqual(opened.status, 303, await opened.text())
     assert.strictEqual(await nameOf(1, cookieIn(opened)), "eve@example.com")
+  })
+})
+
+describe("an embed session that was opened on one node", () => {
+  it("is refreshed on another one, and ends on all of them", async () => {
+    const { call } = nodeOf(nodes, 0).client
+    const made = async (target: string, body: object) => {
+      const { body: answer, status } = await call("POST", `/api/v1${target}`, body)
+      assert.strictEqual(status, 201, JSON.stringify(answer))
+      return answer
+    }
+    const customer = (await made("/customers", { name: "Panel" })).data.id
+    const key = (
+      await made("/api-keys", {
+        name: "panel",
+        mode: "live",
+        preset: "end_user",
+        customers: { mode: "subset", ids: [customer] }
+      })
+    ).data.key
+    const send = async (node: number, method: string, target: string, credential: string, body?: object) => {
+      const answer = await fetch(`${nodeOf(nodes, node).url}/api/v1${target}`, {
+        method,
+        headers: { authorization: `Bearer ${credential}`, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) })
+      })
+      const read: any = answer.status === 204 ? {} : await answer.json() // oxlint-disable-line typescript/no-explicit-any
+      return { status: answer.status, body: read }
+    }
+    const minted = await send(0, "POST", "/embed/token", key, { endOrgId: customer })
+    const refreshed = await send(1, "POST", "/embed/token/refresh", minted.body.token)
+    assert.strictEqual(refreshed.status, 200, JSON.stringify(refreshed.body))
+    for (const node of [0, 1])
+      assert.strictEqual((await send(node, "GET", "/connections", refreshed.body.token)).status, 200)
+    const ended = await send(1, "DELETE", `/embed/sessions/${minted.body.sessionId}`, key)
+    assert.strictEqual(ended.status, 204, JSON.stringify(ended.body))
+    for (const node of [0, 1]) {
+      const { body } = await eventually(
+        () => send(node, "GET", "/connections", refreshed.body.token),
+        ({ status }) => status !== 200
+      )
+      assert.strictEqual(body.code, "SESSION_EXPIRED")
+    }
   })
 })
