@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { runMaintenance } from "../../src/runtime/postgres/database/Maintenance.js"
 import { type AuditAnswer, hashOf, storedForm, valueAtPath } from "../support/auditChain.js"
 import { sumExecutions } from "../../src/runtime/postgres/run/ExecutionStats.js"
+import { keyOfCustomers, openPanel } from "../support/embed.js"
 import { eventually } from "../support/eventually.js"
 import { makeKey } from "../support/keys.js"
 import { publishConnector, startCalls, stopCalls, svc, systems } from "../support/calls.js"
@@ -89,6 +90,8 @@ const furnish = async (name: string): Promise<string> => {
   })
   for (const ids of [[id], [id, svc.first.customerId]])
     await ask("POST", "/api/v1/api-keys", { name: `of ${name} ${ids.length}`, customers: { mode: "subset", ids } })
+  const panel = await keyOfCustomers(svc, [id, svc.first.customerId])
+  await openPanel(svc, id, { userName: `canary ${name}`, metadata: { note: `canary ${name}` } }, panel)
   const connection = await ask("POST", "/api/v1/connections", {
     connector: "acme",
     customerId: id,
