@@ -101,7 +101,7 @@ export interface Answer {
   readonly isStreamed?: boolean
 }
 
-/** How embed sessions use an operation. Others they may not call, whatever their permissions. */
+/** How embed sessions use an operation. An operation without it refuses them, whatever their permissions. */
 export interface SessionUse {
   /** What they need. */
   readonly permit: Permit

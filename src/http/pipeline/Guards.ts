@@ -59,7 +59,7 @@ const scopeRefusal = ({ caller, operation, params }: GuardedCall): Forbidden | u
   return undefined
 }
 
-/** An embed session calls what says so, and needs what that says: whatever else its permissions would allow is closed to it. */
+/** Permissions alone open nothing to an embed session: the operation must say that sessions may call it, and what they need. */
 const callRefusal = ({ caller, operation: { permit, sessions } }: GuardedCall): Forbidden | undefined => {
   if (caller.embedded === null) return permissionRefusal(caller, permit)
   return sessions === undefined
@@ -74,7 +74,7 @@ const callRefusal = ({ caller, operation: { permit, sessions } }: GuardedCall): 
 export const refusalOf = (call: GuardedCall): Failure | undefined =>
   callRefusal(call) ?? sharingRefusal(call.caller, call.operation.sharing) ?? scopeRefusal(call)
 
-/** What a key's caller says of whom it acts for, and where. A session is for one person of one customer, whatever is sent. */
+/** Headers in which callers with a key name person, installation, connections and environment. A session has its own. */
 const headersOfKeys = ["x-svc-env", "x-user-id", "x-installation-id", "x-svc-connections", "x-svc-installation-config"]
 
 /** The refusal of a session that sends a header with which keys say for whom they act. */

@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
     if (token === undefined) return yield* invalid("token", "REQUIRED", "is required: the embed token to refresh")
     const hash = embedTokenHash(keyHash, token)
     const now = yield* Clock.currentTimeMillis
-    // Of its customer and its key, which do not stand with the session.
+    // The session also ends with its customer and its key, whose records the transaction does not read.
     const known = Option.getOrUndefined(yield* sessions.find(hash))
     if (known !== undefined && known.organisation.id === context.caller.organisationId)
       yield* refuseWith(endedRefusal(known, now))

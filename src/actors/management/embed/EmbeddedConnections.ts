@@ -1,6 +1,6 @@
 /**
- * The connections of an embed session: those of its customer that belong to its person or to nobody in particular. Each use
- * case finds the connection among these first, and then does what it does for keys. Contract: embed.
+ * Use cases of an embed session's connections: of those of its customer, the ones of its own person and the ones without a
+ * person. Each looks the connection up among these, then runs the use case that keys have. Contract: embed.
  */
 import { Clock, Effect, Option, Schema } from "effect"
 import { connectionStatuses } from "../../../domain/connection/Connection.js"
