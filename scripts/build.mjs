@@ -36,6 +36,7 @@ const started = performance.now()
 const startedAt = new Date()
 const { build } = await import("esbuild")
 const { consoleFiles } = await import("./console.mjs")
+const { panelFiles } = await import("./panel.mjs")
 
 /** A page of 3 MB in the library, which only `/docs` shows: it lies beside the program until somebody looks at it. */
 const page = "page.txt"
@@ -203,19 +204,23 @@ keepEngine(`dist/engines/v${protocolVersion}`, engineIdentity(engineWasm), {
   "quickjs.wasm": engineWasm
 })
 
-// --- The console, as the documents lie beside the program: plain and compressed ---
+// --- The console and the panel, as the documents lie beside the program: plain and compressed ---
 
-const { files, metafile } = await consoleFiles()
-const parts = files.map(({ bytes }) => [bytes, gzipSync(bytes, { level: 9 })])
-place("dist/console.bin", Buffer.concat(parts.flat()))
-place(
-  "dist/console.json",
-  JSON.stringify(
-    files.map(({ headers, path }, at) => ({ path, headers, sizes: parts[at].map(({ length }) => length) }))
+const placeFiles = (name, files) => {
+  const parts = files.map(({ bytes }) => [bytes, gzipSync(bytes, { level: 9 })])
+  place(`dist/${name}.bin`, Buffer.concat(parts.flat()))
+  place(
+    `dist/${name}.json`,
+    JSON.stringify(
+      files.map(({ headers, path }, at) => ({ path, headers, sizes: parts[at].map(({ length }) => length) }))
+    )
   )
-)
+}
+const { files, metafile } = await consoleFiles()
+placeFiles("console", files)
 // What the sizes are made of, for `npm run verify`.
 place("dist/console.meta.json", JSON.stringify(metafile))
+placeFiles("panel", (await panelFiles()).files)
 
 // --- The command, last: it names the others ---
 

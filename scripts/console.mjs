@@ -1,7 +1,7 @@
 // Bundles the console, the pages that people use in a browser: scripts and styles under names that have their hash, and the
 // page that loads the first of them.
 import { basename } from "node:path"
-import { build } from "esbuild"
+import { bundle, pageFile } from "./browserBundle.mjs"
 
 const base = "/console/"
 
@@ -18,9 +18,6 @@ const policy = [
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'"
 ].join("; ")
-
-const types = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8" }
-const typeOf = (path) => types[path.slice(path.lastIndexOf("."))]
 
 /** A square with two connected points, as both the browser's icon and the console's mark. */
 const icon =
@@ -47,51 +44,10 @@ ${preload.map((path) => `<link rel="modulepreload" href="${path}">`).join("\n")}
 
 /** The files of the console: path, headers, and bytes. */
 export const consoleFiles = async () => {
-  const { metafile, outputFiles } = await build({
-    entryPoints: ["src/http/web/console/Main.tsx"],
-    bundle: true,
-    format: "esm",
-    splitting: true,
-    minify: true,
-    target: ["chrome123", "firefox121", "safari17.5"],
-    jsx: "automatic",
-    charset: "utf8",
-    legalComments: "none",
-    logLevel: "warning",
-    define: { "process.env.NODE_ENV": '"production"' },
-    loader: { ".css": "css" },
-    outdir: "dist/console",
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
-    metafile: true,
-    write: false
-  })
-  const [[script, entry]] = Object.entries(metafile.outputs).filter(([, { entryPoint }]) =>
-    entryPoint?.endsWith("Main.tsx")
-  )
+  const { assets, entry, metafile, script } = await bundle({ entryPoint: "src/http/web/console/Main.tsx", base })
   const pathOf = (file) => `${base}${basename(file)}`
   const preload = entry.imports.filter(({ kind }) => kind === "import-statement").map(({ path }) => pathOf(path))
   const page = pageOf({ script: pathOf(script), style: pathOf(entry.cssBundle), preload })
-  const common = { "cross-origin-resource-policy": "same-origin", "referrer-policy": "no-referrer" }
-  return {
-    files: [
-      {
-        path: base,
-        headers: {
-          ...common,
-          "content-type": "text/html; charset=utf-8",
-          "cache-control": "no-cache",
-          "content-security-policy": policy,
-          "cross-origin-opener-policy": "same-origin"
-        },
-        bytes: Buffer.from(page)
-      },
-      ...outputFiles.map(({ contents, path }) => ({
-        path: pathOf(path),
-        headers: { ...common, "content-type": typeOf(path), "cache-control": "public, max-age=31536000, immutable" },
-        bytes: Buffer.from(contents)
-      }))
-    ],
-    metafile
-  }
+  const headers = { "content-security-policy": policy, "cross-origin-opener-policy": "same-origin" }
+  return { files: [pageFile(base, page, headers), ...assets], metafile }
 }

@@ -1,19 +1,16 @@
 /** The look of a panel: colours with enough contrast to be read, corners and font. Contract: widget record. */
 import { Schema } from "effect"
 import { optional } from "../connector/Members.js"
-
-/** Characters of a theme's fonts, and the largest radius in pixels. */
-const themeLimits = { font: 200, radius: 32 } as const
+import { colourPattern, contrastRatio, fontPattern, leastContrast, themeLimits } from "./Contrast.js"
 
 const Colour = Schema.String.pipe(
-  Schema.pattern(/^#[0-9a-fA-F]{6}$/, { message: () => "must be a colour as # and six hexadecimal digits" })
+  Schema.pattern(colourPattern, { message: () => "must be a colour as # and six hexadecimal digits" })
 )
 
-/** A list of fonts as CSS has it. What else CSS allows in a value could begin another declaration, or load an address. */
 const Font = Schema.String.pipe(
   Schema.minLength(1),
   Schema.maxLength(themeLimits.font),
-  Schema.pattern(/^[\p{L}\p{M}\p{N} ,'"&+._-]+$/u, {
+  Schema.pattern(fontPattern, {
     message: () => "must be names of fonts with commas between them, without brackets, semicolons and backslashes"
   })
 )
@@ -35,29 +32,11 @@ export const ThemeView = Schema.Struct({
   font: optional(Font, "Fonts, as `font-family` of CSS has them.")
 })
 
-/** The smallest contrast of text with what is behind it: WCAG 2.2, success criterion 1.4.3. */
-const leastContrast = 4.5
-
 /** Text, and what is behind it. */
 const pairs: ReadonlyArray<readonly [keyof Colours, keyof Colours]> = [
   ["text", "background"],
   ["accentText", "accent"]
 ]
-
-const channel = (colour: string, at: number): number => {
-  const value = Number.parseInt(colour.slice(at, at + 2), 16) / 255
-  return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
-}
-
-/** The relative luminance of a colour: WCAG 2.2. */
-const luminance = (colour: string): number =>
-  0.2126 * channel(colour, 1) + 0.7152 * channel(colour, 3) + 0.0722 * channel(colour, 5)
-
-/** The contrast ratio of two colours `#rrggbb`, from 1 to 21: WCAG 2.2. */
-export const contrastRatio = (one: string, other: string): number => {
-  const [a, b] = [luminance(one), luminance(other)]
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
-}
 
 const contrastIssues = ({ colors = {} }: typeof ThemeView.Type): ReadonlyArray<Schema.FilterIssue> =>
   pairs.flatMap(([text, behind]) => {

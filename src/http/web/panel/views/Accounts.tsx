@@ -1,0 +1,214 @@
+/** The accounts of the customer: those of the session's person, and those without a person. */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { asPanelError, type PanelError } from "../session/Errors.js"
+import { useListed } from "../session/Pages.js"
+import { bodyOf, type PanelSchemas } from "../session/Session.js"
+import { useShared } from "../Store.js"
+import { errorText, useTexts } from "../texts/Words.js"
+import { type Account, mayDo, usePanel } from "./Panel.js"
+import { Failure, Icon, Loading, Section } from "./Pieces.js"
+
+type ShownSession = PanelSchemas["EmbeddedSession"]
+
+/** What a person does with an account beside looking at it. */
+type Doing = "rename" | "disconnect" | null
+
+const Renaming = ({ account, done }: { readonly account: Account; readonly done: (label: string | null) => void }) => {
+  const texts = useTexts()
+  const { client } = usePanel().session
+  const [label, setLabel] = useState(account.label)
+  const [error, setError] = useState<PanelError | null>(null)
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.select(), [])
+  const save = () =>
+    bodyOf(
+      client.PUT("/api/v1/connections/{conn}", {
+        params: { path: { conn: account.id } },
+        body: { label: label.trim(), version: account.version }
+      })
+    ).then(
+      () => done(label.trim()),
+      (cause) => setError(asPanelError(cause))
+    )
+  return (
+    <form
+      class="inline"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (label.trim() !== "") void save()
+      }}
+    >
+      <label>
+        {texts.name}
+        <input
+          ref={input}
+          type="text"
+          maxLength={200}
+          value={label}
+          onInput={({ currentTarget }) => setLabel(currentTarget.value)}
+        />
+      </label>
+      {error !== null && (
+        <p class="wrong" role="alert">
+          {errorText(texts, error)}
+        </p>
+      )}
+      <button type="submit">{texts.save}</button>
+      <button type="button" class="quiet" onClick={() => done(null)}>
+        {texts.cancel}
+      </button>
+    </form>
+  )
+}
+
+const Disconnecting = ({
+  account,
+  done
+}: {
+  readonly account: Account
+  readonly done: (isDisconnected: boolean) => void
+}) => {
+  const texts = useTexts()
+  const { client } = usePanel().session
+  const [error, setError] = useState<PanelError | null>(null)
+  const question = useRef<HTMLParagraphElement>(null)
+  useEffect(() => question.current?.focus(), [])
+  const disconnect = () =>
+    bodyOf(client.DELETE("/api/v1/connections/{conn}", { params: { path: { conn: account.id } } })).then(
+      () => done(true),
+      (cause) => setError(asPanelError(cause))
+    )
+  return (
+    <div class="inline" role="group">
+      <p ref={question} tabIndex={-1}>
+        {texts.disconnectQuestion(account.label)}
+      </p>
+      {error !== null && (
+        <p class="wrong" role="alert">
+          {errorText(texts, error)}
+        </p>
+      )}
+      <button type="button" class="danger" onClick={() => void disconnect()}>
+        {texts.disconnect}
+      </button>
+      <button type="button" class="quiet" onClick={() => done(false)}>
+        {texts.cancel}
+      </button>
+    </div>
+  )
+}
+
+const AccountRow = ({ account, session }: { readonly account: Account; readonly session: ShownSession }) => {
+  const texts = useTexts()
+  const { changes, notice, parent, view } = usePanel()
+  const [doing, setDoing] = useState<Doing>(null)
+  const { accountLabel, connector, label, lastError, scope, status } = account
+  const mayChange = mayDo(session, "connections", "update")
+  const mayDisconnect = mayDo(session, "connections", "delete") && session.features.disconnect
+  const works = status === "active"
+  const changed = (text: string) => {
+    notice.set(text)
+    changes.set(changes.get() + 1)
+  }
+  return (
+    <li class="row">
+      <Icon name={connector} iconUrl={null} />
+      <div class="about">
+        <strong>{label}</strong>
+        {accountLabel !== null && accountLabel !== label && <span class="soft">{accountLabel}</span>}
+        <span class={works ? "state good" : "state bad"}>
+          {texts.status[status]}
+          {scope === "customer" && session.userId !== null && ` · ${texts.shared}`}
+        </span>
+        {!works && lastError !== null && <span class="soft">{lastError}</span>}
+      </div>
+      {doing === null && (
+        <div class="actions">
+          {mayChange && (
+            <button
+              type="button"
+              class={works ? "quiet" : ""}
+              aria-label={texts.reconnectTo(label)}
+              onClick={() => view.set({ name: "connect", connector, account })}
+            >
+              {texts.reconnect}
+            </button>
+          )}
+          {mayChange && (
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`${texts.rename}: ${label}`}
+              onClick={() => setDoing("rename")}
+            >
+              {texts.rename}
+            </button>
+          )}
+          {mayDisconnect && (
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`${texts.disconnect}: ${label}`}
+              onClick={() => setDoing("disconnect")}
+            >
+              {texts.disconnect}
+            </button>
+          )}
+        </div>
+      )}
+      {doing === "rename" && (
+        <Renaming
+          account={account}
+          done={(name) => {
+            setDoing(null)
+            if (name !== null) changed(texts.renamed(name))
+          }}
+        />
+      )}
+      {doing === "disconnect" && (
+        <Disconnecting
+          account={account}
+          done={(isDisconnected) => {
+            setDoing(null)
+            if (!isDisconnected) return
+            parent.post("svc:connection-removed", { connectionId: account.id, connector })
+            changed(texts.disconnected(label))
+          }}
+        />
+      )}
+    </li>
+  )
+}
+
+export const Accounts = ({ session }: { readonly session: ShownSession }) => {
+  const texts = useTexts()
+  const { changes, session: panel } = usePanel()
+  const { client } = panel
+  const change = useShared(changes)
+  const load = useCallback(
+    (cursor: string | undefined) =>
+      bodyOf(client.GET("/api/v1/connections", { params: { query: { page_size: 50, ...(cursor && { cursor }) } } })),
+    // The list is read again after each change.
+    [client, change, session.id]
+  )
+  const { again, error, hasMore, isLoading, more, rows } = useListed(load)
+  // One that is not finished is an attempt, which is shown as that.
+  const shown = rows.filter(({ status }) => status !== "pending")
+  return (
+    <Section title={texts.accounts}>
+      {isLoading && <Loading />}
+      {!isLoading && shown.length === 0 && !hasMore && error === null && <p class="soft">{texts.noAccounts}</p>}
+      <ul class="rows">
+        {shown.map((one) => (
+          <AccountRow key={one.id} account={one} session={session} />
+        ))}
+      </ul>
+      {error !== null && <Failure error={error} again={again} />}
+      {hasMore && error === null && (
+        <button type="button" class="quiet" onClick={more}>
+          {texts.more}
+        </button>
+      )}
+    </Section>
+  )
+}

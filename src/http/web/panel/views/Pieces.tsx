@@ -1,0 +1,50 @@
+/** Small parts of the views. */
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef } from "preact/hooks"
+import type { PanelError } from "../session/Errors.js"
+import { errorText, useTexts } from "../texts/Words.js"
+
+/** The heading of a view, which gets the focus where a person came there by a click. */
+export const ViewHeading = ({ children, isFocused }: { readonly children: string; readonly isFocused: boolean }) => {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    if (isFocused) heading.current?.focus()
+  }, [isFocused])
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children}
+    </h1>
+  )
+}
+
+/** What went wrong, with a button to try again. */
+export const Failure = ({ again, error }: { readonly error: PanelError; readonly again: () => void }) => {
+  const texts = useTexts()
+  return (
+    <div class="failure" role="alert">
+      <p>{errorText(texts, error)}</p>
+      <button type="button" class="quiet" onClick={again}>
+        {texts.tryAgain}
+      </button>
+    </div>
+  )
+}
+
+export const Loading = () => <p class="soft">{useTexts().loading}</p>
+
+const embedded = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml)[;,]/
+
+/** The connector's icon, if it stands in its definition; nothing is loaded from elsewhere. Otherwise its first letter. */
+export const Icon = ({ iconUrl, name }: { readonly name: string; readonly iconUrl: string | null }) => (
+  <span class="icon" aria-hidden="true">
+    {iconUrl !== null && embedded.test(iconUrl) ? <img src={iconUrl} alt="" /> : [...name.trim()][0]?.toUpperCase()}
+  </span>
+)
+
+/** A part of a view with its heading. */
+export const Section = ({ children, title }: { readonly title: string; readonly children: ComponentChildren }) => (
+  <section>
+    <h2>{title}</h2>
+    {children}
+  </section>
+)
