@@ -33,6 +33,7 @@ const Features = Schema.Struct({
 /** A session in its own page: for whom it is, how it looks, and what it offers. */
 export const EmbeddedSession = Schema.Struct({
   id: Schema.String,
+  customerId: Schema.String,
   userId: NullableText,
   userEmail: NullableText,
   userName: NullableText,
@@ -59,11 +60,12 @@ const shownFeatures = ({ actions, disconnect, integrations, runs }: WidgetVersio
 
 /** `widget`: the session's version, if it has one. `permissions`: what it may do now. */
 export const embeddedSession = (
-  { expiresAt, id, locale, theme, userEmail, userId, userName }: EmbedSession,
+  { customerId, expiresAt, id, locale, theme, userEmail, userId, userName }: EmbedSession,
   widget: WidgetVersion | undefined,
   permissions: PermissionSet
 ): typeof EmbeddedSession.Type => ({
   id,
+  customerId,
   userId,
   userEmail,
   userName,
