@@ -37,6 +37,7 @@ export const EmbeddedSession = Schema.Struct({
   userId: NullableText,
   userEmail: NullableText,
   userName: NullableText,
+  allowedOrigins: Schema.Array(Schema.String).annotations({ description: "of the pages that may show and use it" }),
   permissions: StoredMatrix.annotations({ description: "what it may do now" }),
   theme: ThemeView,
   locale: Locale,
@@ -60,7 +61,7 @@ const shownFeatures = ({ actions, disconnect, integrations, runs }: WidgetVersio
 
 /** `widget`: the session's version, if it has one. `permissions`: what it may do now. */
 export const embeddedSession = (
-  { customerId, expiresAt, id, locale, theme, userEmail, userId, userName }: EmbedSession,
+  { allowedOrigins, customerId, expiresAt, id, locale, theme, userEmail, userId, userName }: EmbedSession,
   widget: WidgetVersion | undefined,
   permissions: PermissionSet
 ): typeof EmbeddedSession.Type => ({
@@ -69,6 +70,7 @@ export const embeddedSession = (
   userId,
   userEmail,
   userName,
+  allowedOrigins,
   permissions: toMatrix(permissions),
   theme,
   locale,
