@@ -3,7 +3,7 @@
  * valid message of the page on only to that page's origin. Contract: embed.
  */
 import type { WidgetTheme } from "../../../../domain/organisation/WidgetTheme.js"
-import { themeMistake } from "./Theme.js"
+import { themeMistake } from "./Palette.js"
 
 /** What the page tells the panel. */
 export type ParentMessage =

@@ -6,7 +6,7 @@ import { bodyOf, type PanelSchemas } from "../session/Session.js"
 import { useShared } from "../Store.js"
 import { errorText, useTexts } from "../texts/Words.js"
 import { type Account, mayDo, usePanel } from "./Panel.js"
-import { Failure, Icon, Loading, Section } from "./Pieces.js"
+import { Icon, ListEnd, Loading, Section } from "./Pieces.js"
 
 type ShownSession = PanelSchemas["EmbeddedSession"]
 
@@ -188,7 +188,8 @@ export const Accounts = ({ session }: { readonly session: ShownSession }) => {
     // The list is read again after each change.
     [client, change, session.id]
   )
-  const { again, error, hasMore, isLoading, more, rows } = useListed(load)
+  const list = useListed(load)
+  const { error, hasMore, isLoading, rows } = list
   // One that is not finished is an attempt, which is shown as that.
   const shown = rows.filter(({ status }) => status !== "pending")
   return (
@@ -200,12 +201,7 @@ export const Accounts = ({ session }: { readonly session: ShownSession }) => {
           <AccountRow key={one.id} account={one} session={session} />
         ))}
       </ul>
-      {error !== null && <Failure error={error} again={again} />}
-      {hasMore && error === null && (
-        <button type="button" class="quiet" onClick={more}>
-          {texts.more}
-        </button>
-      )}
+      <ListEnd {...list} />
     </Section>
   )
 }

@@ -4,7 +4,7 @@ import { useListed } from "../session/Pages.js"
 import { bodyOf, type PanelSchemas } from "../session/Session.js"
 import { useTexts } from "../texts/Words.js"
 import { usePanel } from "./Panel.js"
-import { Failure, Icon, Loading, Section } from "./Pieces.js"
+import { Icon, ListEnd, Loading, Section } from "./Pieces.js"
 
 /** So many are shown without a search. */
 const fewConnectors = 8
@@ -58,7 +58,8 @@ export const Connectors = ({ sessionId }: { readonly sessionId: string }) => {
       ),
     [client, sought, sessionId]
   )
-  const { again, error, hasMore, isLoading, more, rows } = useListed(load)
+  const list = useListed(load)
+  const { error, hasMore, isLoading, rows } = list
   const isSearched = text !== "" || sought !== "" || hasMore || rows.length > fewConnectors
   const isEmpty = !isLoading && rows.length === 0 && !hasMore && error === null
   return (
@@ -82,12 +83,7 @@ export const Connectors = ({ sessionId }: { readonly sessionId: string }) => {
           <ConnectorRow key={one.slug} {...one} />
         ))}
       </ul>
-      {error !== null && <Failure error={error} again={again} />}
-      {hasMore && error === null && (
-        <button type="button" class="quiet" onClick={more}>
-          {texts.more}
-        </button>
-      )}
+      <ListEnd {...list} />
     </Section>
   )
 }

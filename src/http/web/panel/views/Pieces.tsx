@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import type { PanelError } from "../session/Errors.js"
+import type { ListedRecords } from "../session/Pages.js"
 import { errorText, useTexts } from "../texts/Words.js"
 
 /** The heading of a view, which gets the focus where a person came there by a click. */
@@ -28,6 +29,17 @@ export const Failure = ({ again, error }: { readonly error: PanelError; readonly
       </button>
     </div>
   )
+}
+
+/** The end of a list: what went wrong, or a button for more. */
+export const ListEnd = ({ again, error, hasMore, more }: Omit<ListedRecords<unknown>, "rows" | "isLoading">) => {
+  const texts = useTexts()
+  if (error !== null) return <Failure error={error} again={again} />
+  return hasMore ? (
+    <button type="button" class="quiet" onClick={more}>
+      {texts.more}
+    </button>
+  ) : null
 }
 
 export const Loading = () => <p class="soft">{useTexts().loading}</p>
