@@ -99,7 +99,8 @@ export const paletteOf = (theme: WidgetTheme, prefersDark: boolean): Palette => 
   }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+/** Whether a value of a message is an object with members. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const isText = (value: unknown): value is string => typeof value === "string"

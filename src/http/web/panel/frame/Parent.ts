@@ -3,7 +3,7 @@
  * valid message of the page on only to that page's origin. Contract: embed.
  */
 import type { WidgetTheme } from "../../../../domain/organisation/WidgetTheme.js"
-import { themeMistake } from "./Palette.js"
+import { isObject, themeMistake } from "./Palette.js"
 
 /** What the page tells the panel. */
 export type ParentMessage =
@@ -35,9 +35,6 @@ export interface Parent {
 
 const tokenPattern = /^emb_[A-Za-z0-9_-]{43}$/
 const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Tells the page's developers what they sent in vain. */
 const refuse = (type: string, why: string): undefined => {
