@@ -106,12 +106,17 @@ const AccountRow = ({ account, session }: { readonly account: Account; readonly 
   const mayChange = mayDo(session, "connections", "update")
   const mayDisconnect = mayDo(session, "connections", "delete") && session.features.disconnect
   const works = status === "active"
-  const changed = (text: string) => {
-    notice.set(text)
+  const row = useRef<HTMLLIElement>(null)
+  const end = (said: string | null, isGone = false) => {
+    setDoing(null)
+    // After it is drawn: what had the focus is gone.
+    setTimeout(() => (isGone ? document.querySelector("h1") : row.current)?.focus())
+    if (said === null) return
+    notice.set(said)
     changes.set(changes.get() + 1)
   }
   return (
-    <li class="row">
+    <li class="row" ref={row} tabIndex={-1}>
       <Icon name={connector} iconUrl={null} />
       <div class="about">
         <strong>{label}</strong>
@@ -157,22 +162,14 @@ const AccountRow = ({ account, session }: { readonly account: Account; readonly 
         </div>
       )}
       {doing === "rename" && (
-        <Renaming
-          account={account}
-          done={(name) => {
-            setDoing(null)
-            if (name !== null) changed(texts.renamed(name))
-          }}
-        />
+        <Renaming account={account} done={(name) => end(name === null ? null : texts.renamed(name))} />
       )}
       {doing === "disconnect" && (
         <Disconnecting
           account={account}
           done={(isDisconnected) => {
-            setDoing(null)
-            if (!isDisconnected) return
-            parent.post("svc:connection-removed", { connectionId: account.id, connector })
-            changed(texts.disconnected(label))
+            if (isDisconnected) parent.post("svc:connection-removed", { connectionId: account.id, connector })
+            end(isDisconnected ? texts.disconnected(label) : null, isDisconnected)
           }}
         />
       )}
