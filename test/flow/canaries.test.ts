@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto"
 import { api, type Api } from "../support/api.js"
 import { eventually } from "../support/eventually.js"
 import { type Collector, startCollector, assertHidden, findValues, encodingsOf } from "../support/collector.js"
+import { openPanelPages } from "../support/panelPages.js"
 import { readEveryRow } from "../support/everyRow.js"
 import { leakyConnector } from "../support/leakyConnector.js"
 import { framesOfEveryMethod } from "../support/rpcFrames.js"
@@ -343,6 +344,12 @@ describe("With a collector", () => {
     )
   })
 
+  it("the panel's page is opened with the token of its address, which is refreshed and ends", async () => {
+    const { pages, secrets } = await openPanelPages(client)
+    for (const [name, value] of secrets) canaries.set(name, value)
+    assertHidden(canaries, pages)
+  })
+
   it("no frame of the typed RPC has one, whatever is asked and fails", async () => {
     const ways = ["echo200", "echo400", "echo500", "hangup", "away", "garbage"]
     const frames = await framesOfEveryMethod({ client, providerUrl: outside.url, ways, workflows: /^leaks_/ })
@@ -375,7 +382,13 @@ describe("With a collector", () => {
     ])
       assert.isNotEmpty(findValues(new Map([[name, canaries.get(name) ?? ""]]), sent), `${name} was never used`)
     for (const signal of ["traces", "logs", "metrics"]) assert.isNotEmpty(otlp.received(`/v1/${signal}`), signal)
-    for (const name of ["/oauth/callback", "/api/v1/workflows/:id/execute", "/connect/:link", "/api/v1/proxy/"])
+    for (const name of [
+      "/oauth/callback",
+      "/api/v1/workflows/:id/execute",
+      "/connect/:link",
+      "/api/v1/proxy/",
+      "/embed/iframe"
+    ])
       assert.include(otlp.received("/v1/traces"), name)
     assert.include(metrics, 'surface="rpc"')
     assert.isAbove(rows.size, 40)

@@ -225,7 +225,13 @@ describe("its own records", () => {
       "credential.apiKey"
     )
     const session = canRead(await ada.ask("GET", `/embed/sessions/${ada.sessionId}`))
-    assert.deepInclude(session, { id: ada.sessionId, userId: "ada", locale: "en", theme: {} })
+    assert.deepInclude(session, {
+      id: ada.sessionId,
+      customerId: inside.customer,
+      userId: "ada",
+      locale: "en",
+      theme: {}
+    })
     assert.notProperty(session, "keyId")
   })
 

@@ -1,6 +1,7 @@
 /** What is answered without a key is bounded by address, exists once, and does not wait for its readers. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, TestClock } from "effect"
+import { embedFramePath } from "../../src/domain/access/EmbedFrame.js"
 import { commonCallbackPath } from "../../src/domain/connection/Callback.js"
 import { publicLimits } from "../../src/domain/Limits.js"
 import { failureReply } from "../../src/http/ErrorRows.js"
@@ -54,6 +55,8 @@ describe("requests without a key", () => {
       "/readyz",
       "/metrics",
       "/docs/nothing",
+      "/embed/nothing",
+      embedFramePath,
       link,
       "/connect/x",
       commonCallbackPath,

@@ -9,6 +9,7 @@ import { sessionLimits } from "../../src/domain/access/Session.js"
 import { refusalLimits } from "../../src/domain/Limits.js"
 import { type Ask, type Running, start } from "../support/InProcess.js"
 import { eventually } from "../support/eventually.js"
+import { asWith, openPanel } from "../support/embed.js"
 import { cookieOf, form, origin, own, signInTo } from "../support/signIn.js"
 
 let svc: Running
@@ -180,6 +181,14 @@ describe("a session", () => {
     assert.strictEqual(keyed.body.data.kind, "key")
     const bad = await askWith(cookie)("GET", "/api/v1/me", { key: "svk_live_wrong" })
     assert.strictEqual(bad.status, 401)
+    const { ask } = await openPanel(svc, svc.first.customerId)
+    const beside = { headers: { cookie, ...own, "x-svc-console": "1" } }
+    assert.strictEqual((await ask("GET", "/connections", beside)).status, 200)
+    assert.strictEqual((await ask("GET", "/me", beside)).status, 403)
+    assert.strictEqual((await ask("GET", "/customers", beside)).status, 403)
+    assert.strictEqual((await ask("POST", "/customers", { ...beside, body })).status, 403)
+    const guessed = await asWith(svc, `emb_${"a".repeat(43)}`)("GET", "/customers", beside)
+    assert.strictEqual(guessed.status, 401)
   })
 
   it("chooses among the person's organisations and their workspaces", async () => {

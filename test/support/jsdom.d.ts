@@ -4,6 +4,7 @@
 declare module "jsdom" {
   interface JSDOMElement {
     readonly textContent: string | null
+    readonly getAttribute: (name: string) => string | null
     readonly method: string
     readonly action: string
   }

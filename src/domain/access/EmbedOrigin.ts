@@ -34,6 +34,9 @@ export const EmbedOrigin = Schema.String.pipe(
   })
 )
 
+/** Whether a stored origin may be named to browsers: what it may not be, such as `*`, would let other pages in. */
+export const isEmbedOrigin = Schema.is(EmbedOrigin)
+
 /** The origins that a widget or a session allows, each once. */
 export const EmbedOrigins = Schema.Array(EmbedOrigin).pipe(
   Schema.maxItems(embedOrigins.most, { message: () => `must have at most ${embedOrigins.most} origins` }),

@@ -187,6 +187,24 @@ export const endedRefusal = (
 }
 
 /**
+ * Seconds for which a token of a session that lasts is still valid, by the token's hash, rounded down; 0: no longer.
+ * `now`: Unix milliseconds.
+ */
+export const embedTokenSeconds = (
+  {
+    replacedHash,
+    replacedUntil,
+    tokenExpiresAt,
+    tokenHash
+  }: Pick<EmbedSession, "tokenHash" | "tokenExpiresAt" | "replacedHash" | "replacedUntil">,
+  hash: string,
+  now: number
+): number => {
+  const end = hash === tokenHash ? tokenExpiresAt : hash === replacedHash ? replacedUntil : null
+  return end === null ? 0 : Math.max(0, Math.floor((Date.parse(end) - now) / 1_000))
+}
+
+/**
  * The refusal of a token of a session that lasts, by the token's hash; `undefined` if it is valid. `toRefresh`: it is sent to
  * be refreshed, which it may be for a while after it expired. `now`: Unix milliseconds.
  */

@@ -33,9 +33,11 @@ const Features = Schema.Struct({
 /** A session in its own page: for whom it is, how it looks, and what it offers. */
 export const EmbeddedSession = Schema.Struct({
   id: Schema.String,
+  customerId: Schema.String,
   userId: NullableText,
   userEmail: NullableText,
   userName: NullableText,
+  allowedOrigins: Schema.Array(Schema.String).annotations({ description: "of the pages that may show and use it" }),
   permissions: StoredMatrix.annotations({ description: "what it may do now" }),
   theme: ThemeView,
   locale: Locale,
@@ -59,14 +61,16 @@ const shownFeatures = ({ actions, disconnect, integrations, runs }: WidgetVersio
 
 /** `widget`: the session's version, if it has one. `permissions`: what it may do now. */
 export const embeddedSession = (
-  { expiresAt, id, locale, theme, userEmail, userId, userName }: EmbedSession,
+  { allowedOrigins, customerId, expiresAt, id, locale, theme, userEmail, userId, userName }: EmbedSession,
   widget: WidgetVersion | undefined,
   permissions: PermissionSet
 ): typeof EmbeddedSession.Type => ({
   id,
+  customerId,
   userId,
   userEmail,
   userName,
+  allowedOrigins,
   permissions: toMatrix(permissions),
   theme,
   locale,

@@ -2,15 +2,14 @@
  * Lets pages of other origins read the API's replies: those that an embed session allows, with its token. API keys and
  * people's cookies speak for no page of another origin. Contract: embed.
  */
-import { Effect, Fiber, Option, Schema } from "effect"
+import { Effect, Fiber, Option } from "effect"
 import { EmbedSessions, type KnownEmbedSession } from "../../actors/ports/access/EmbedSessions.js"
-import { Digests } from "../../actors/ports/Digests.js"
-import { EmbedOrigin } from "../../domain/access/EmbedOrigin.js"
-import { embedTokenHash, embedTokenPattern } from "../../domain/access/EmbedSession.js"
+import { isEmbedOrigin } from "../../domain/access/EmbedOrigin.js"
+import { embedTokenPattern } from "../../domain/access/EmbedSession.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { readText } from "../auth/Authentication.js"
-import { RefusalCounters, subscriberOf } from "../auth/RefusalCounters.js"
 import { pathOf, type RawReply, type RequestHead } from "../Wire.js"
+import { makeTokenLookUp } from "./TokenLookUp.js"
 
 export interface Cors {
   /**
@@ -37,8 +36,6 @@ const exposedHeaders = "etag, retry-after, x-request-id, x-ratelimit-limit, x-ra
 
 const apiPrefix = "/api/v1/"
 
-const canBeNamed = Schema.is(EmbedOrigin)
-
 const isOptions = ({ method, target }: RequestHead): boolean =>
   method === "OPTIONS" && pathOf(target).startsWith(apiPrefix)
 
@@ -63,7 +60,7 @@ const varying = (reply: RawReply, headers: Headers = {}): RawReply => {
 
 /** The reply for a page of the origin; it may read it if the session allows exactly this origin. */
 const replyFor = (origin: string, known: KnownEmbedSession | undefined, reply: RawReply): RawReply =>
-  known?.session.allowedOrigins.includes(origin) === true && canBeNamed(origin)
+  known?.session.allowedOrigins.includes(origin) === true && isEmbedOrigin(origin)
     ? varying(reply, { "access-control-allow-origin": origin, "access-control-expose-headers": exposedHeaders })
     : varying(reply)
 
@@ -73,30 +70,20 @@ const isCounted = ({ status }: RawReply): boolean => status === 401 || status ==
 /** `addressOf`: the client's address of a request. */
 export const makeCors = Effect.fnUntraced(function* (addressOf: (request: RequestHead) => string) {
   const sessions = yield* EmbedSessions
-  const digests = yield* Digests
-  const { unknownCredentials } = yield* RefusalCounters
+  const { countUnknown, find, findCached, hashOf } = yield* makeTokenLookUp(addressOf)
   const clock = yield* Effect.clock
-
-  /** Looks the session up as authentication does. `from`: who sends its token. */
-  const find = (hash: string, from: string, now: number) => {
-    const found = sessions.find(hash)
-    if (unknownCredentials.exceeded(from, now) === undefined) return found
-    return Effect.flatMap(sessions.mayExist(hash), (may) => (may ? found : Effect.succeedNone))
-  }
 
   /** Looks the session up while the request is served, which needs it too, so that both share one look-up. */
   const shareFound = (request: RequestHead, origin: string, hash: string, handled: Effect.Effect<RawReply>) =>
     Effect.gen(function* () {
       const now = clock.unsafeCurrentTimeMillis()
-      const from = subscriberOf(addressOf(request))
       // A daemon: the end of this request does not wait for it.
-      const finding = yield* Effect.forkDaemon(Effect.option(find(hash, from, now)))
+      const finding = yield* Effect.forkDaemon(Effect.option(find(hash, request, now)))
       const reply = yield* handled
       // The database may be away: what is in memory has to do.
-      if (reply.status === 503)
-        return replyFor(origin, sessions.findCached(hash, clock.unsafeCurrentTimeMillis()), reply)
+      if (reply.status === 503) return replyFor(origin, findCached(hash, clock.unsafeCurrentTimeMillis()), reply)
       const found = yield* Fiber.join(finding)
-      if (Option.isSome(found) && Option.isNone(found.value) && !isCounted(reply)) unknownCredentials.count(from, now)
+      if (Option.isSome(found) && Option.isNone(found.value) && !isCounted(reply)) countUnknown(request, now)
       return replyFor(origin, Option.getOrUndefined(Option.flatten(found)), reply)
     })
 
@@ -106,8 +93,8 @@ export const makeCors = Effect.fnUntraced(function* (addressOf: (request: Reques
     const token = sentToken(request)
     if (token === undefined) return isOptions(request) ? Effect.map(handled, (reply) => varying(reply)) : handled
     return Effect.suspend(() => {
-      const hash = embedTokenHash(digests.keyHash, token)
-      const cached = sessions.findCached(hash, clock.unsafeCurrentTimeMillis())
+      const hash = hashOf(token)
+      const cached = findCached(hash, clock.unsafeCurrentTimeMillis())
       return cached === undefined
         ? shareFound(request, origin, hash, handled)
         : Effect.map(handled, (reply) => replyFor(origin, cached, reply))
@@ -116,7 +103,7 @@ export const makeCors = Effect.fnUntraced(function* (addressOf: (request: Reques
 
   const preflight: Cors["preflight"] = (request) => {
     const origin = preflightOrigin(request)
-    if (origin === undefined || !canBeNamed(origin)) return undefined
+    if (origin === undefined || !isEmbedOrigin(origin)) return undefined
     return Effect.map(sessions.isOriginNamed(origin), (isNamed) =>
       isNamed
         ? { status: 204, headers: { "access-control-allow-origin": origin, ...preflightHeaders }, body: "" }

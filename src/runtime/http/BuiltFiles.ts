@@ -2,6 +2,7 @@
  * Files that the build leaves beside the program, plain and compressed: a list, and one file of all bytes. They exist once
  * in memory: every reader of a file gets the same buffer.
  */
+import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { fileURLToPath } from "node:url"
 import type { RawReply, RequestHead } from "../../http/Wire.js"
@@ -23,10 +24,22 @@ interface BuiltFile {
 /** Headers that all such files have. */
 export const fixedHeaders = { vary: "accept-encoding" }
 
-/** Where the build leaves the list of `name`. */
-export const builtList = (name: string): string => fileURLToPath(new URL(`${name}.json`, import.meta.url))
+/** What is shown instead of pages that the build makes. `noun`: what they are. */
+export const notBuiltText = (noun: string): string => `The ${noun} is not part of this build: run \`npm run build\`.`
 
-export const readBuilt = async (name: string): Promise<ReadonlyMap<string, Prepared>> => {
+/** The reply with this text. */
+export const notBuiltReply = (noun: string): RawReply => ({
+  status: 404,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
+  body: notBuiltText(noun)
+})
+
+/** Where the build leaves the list of `name`. */
+const builtList = (name: string): string => fileURLToPath(new URL(`${name}.json`, import.meta.url))
+
+/** The files of `name` by their paths; `undefined` where the program was not built, as in tests. */
+export const readBuilt = async (name: string): Promise<ReadonlyMap<string, Prepared> | undefined> => {
+  if (!existsSync(builtList(name))) return undefined
   const bytesFile = fileURLToPath(new URL(`${name}.bin`, import.meta.url))
   const [list, all] = await Promise.all([readFile(builtList(name), "utf8"), readFile(bytesFile)])
   const files: ReadonlyArray<BuiltFile> = JSON.parse(list)

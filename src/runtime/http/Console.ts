@@ -1,18 +1,13 @@
 /** Serves the console, the pages that people use in a browser, from the files that the build leaves beside the program. */
 import { Effect } from "effect"
-import { existsSync } from "node:fs"
 import type { RawReply, RequestHead } from "../../http/Wire.js"
-import { builtList, readBuilt, replyOf } from "./BuiltFiles.js"
+import { notBuiltReply, readBuilt, replyOf } from "./BuiltFiles.js"
 
 const base = "/console/"
 /** Scripts and styles. All other paths below the console are pages, which one file shows. */
 const asset = /\.(?:js|css)$/
 
-const notBuilt: RawReply = {
-  status: 404,
-  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" },
-  body: "The console is not part of this build: run `npm run build`."
-}
+const notBuilt = notBuiltReply("console")
 const wantsPage = ({ headers }: Pick<RequestHead, "headers">): boolean =>
   (headers["accept"] ?? "").includes("text/html")
 const moved = (location: string): RawReply => ({
@@ -22,9 +17,7 @@ const moved = (location: string): RawReply => ({
 })
 
 export const make = Effect.gen(function* () {
-  const files = yield* Effect.cached(
-    Effect.promise(async () => (existsSync(builtList("console")) ? await readBuilt("console") : undefined))
-  )
+  const files = yield* Effect.cached(Effect.promise(() => readBuilt("console")))
 
   /** The reply for a path of the console, `undefined` if there is no such file; no effect for the paths of others. */
   const consoleAt = (path: string, request: RequestHead): Effect.Effect<RawReply | undefined> | undefined => {

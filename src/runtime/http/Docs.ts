@@ -3,11 +3,10 @@
  * them makes them at the first request.
  */
 import { Effect } from "effect"
-import { existsSync } from "node:fs"
 import { promisify } from "node:util"
 import { gzip } from "node:zlib"
 import type { RawReply, RequestHead } from "../../http/Wire.js"
-import { builtList, fixedHeaders, type Prepared, readBuilt, replyOf } from "./BuiltFiles.js"
+import { fixedHeaders, type Prepared, readBuilt, replyOf } from "./BuiltFiles.js"
 import type { DocumentFile } from "./DocumentFiles.js"
 
 const compress = promisify(gzip)
@@ -27,9 +26,7 @@ const makeAll = async (): Promise<ReadonlyMap<string, Prepared>> => {
 const documentPath = /^(?:\/docs(?:\/\w+){0,2}|\/api\/v1\/(?:openapi(?:\/[a-z]+)?|(?:connector|flow)\.schema)\.json)$/
 
 export const make = Effect.gen(function* () {
-  const documents = yield* Effect.cached(
-    Effect.promise(() => (existsSync(builtList("docs")) ? readBuilt("docs") : makeAll()))
-  )
+  const documents = yield* Effect.cached(Effect.promise(async () => (await readBuilt("docs")) ?? (await makeAll())))
 
   /** The reply for this path, `undefined` if there is no such document; no effect for the paths of others. */
   const pageAt = (path: string, request: RequestHead): Effect.Effect<RawReply | undefined> | undefined =>

@@ -1,4 +1,4 @@
-/** The root handler of the server: what needs no key (health, metrics, documents, connect pages), and the surfaces. */
+/** The root handler of the server: what needs no key (health, metrics, documents, the panel, connect pages), and the surfaces. */
 import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
@@ -8,6 +8,7 @@ import { Settings } from "../configuration/Config.js"
 import { countRequest, type Surface } from "../telemetry/Metrics.js"
 import { returnCallersTrace, traceRequest } from "../telemetry/Tracing.js"
 import { make as makeConsole } from "./Console.js"
+import { make as makePanel } from "./Panel.js"
 import { make as makeDocs } from "./Docs.js"
 import type { Recognised } from "./BodyReceiver.js"
 import type { Handlers } from "./NodeServer.js"
@@ -52,6 +53,7 @@ export const make = Effect.gen(function* () {
   const { health, probes } = yield* makeProbes(surfaces.addressOf)
   const { pageAt: documentAt } = yield* makeDocs
   const { consoleAt } = yield* makeConsole
+  const { entry: panelEntry, panelAt } = yield* makePanel
 
   /** The answer without a key, other than refusals and webhooks; `undefined` where a key is needed. */
   const openAnswer = (request: RawRequest): OpenAnswer | undefined => {
@@ -68,12 +70,13 @@ export const make = Effect.gen(function* () {
       const { kind, replyTo } = probe
       return answer(kind, "operator", readOnly(request, replyTo(request, requestId), requestId))
     }
-    const document = documentAt(path, request) ?? consoleAt(path, request)
+    const document = documentAt(path, request) ?? consoleAt(path, request) ?? panelAt(path, request)
     if (document !== undefined) {
       const found = Effect.map(document, (reply) => reply ?? errorReply(pageMissing, requestId))
       return answer("document", "operator", readOnly(request, found, requestId))
     }
-    const page = surfaces.connectPage(request)
+    const frame = surfaces.framePage(request, panelEntry)
+    const page = frame === undefined ? surfaces.connectPage(request) : readOnly(request, frame, requestId)
     if (page === undefined) return undefined
     const refused: OpenAnswer["refused"] = ({ resetAt }, now) =>
       surfaces.limitedConnectPage(Math.max(1, Math.ceil(resetAt - now / 1000)))

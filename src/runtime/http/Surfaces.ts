@@ -16,6 +16,7 @@ import { make as makeExecute } from "../../http/execution/Execute.js"
 import { make as makeWebhooks } from "../../http/webhook/Receive.js"
 import { make as makeProxy, proxyPrefix } from "../../http/execution/Proxy.js"
 import { type Cors, makeCors } from "../../http/embed/Cors.js"
+import { makeFramePage, type PanelEntry } from "../../http/embed/FramePage.js"
 import { bufferBody } from "../../http/execution/BufferedBody.js"
 import type { Contract } from "../../http/operation/Contract.js"
 import { executeContract, flowContract, proxyContracts, runContract } from "../../http/operations/Execution.js"
@@ -47,6 +48,8 @@ interface Surface extends Pick<Handlers, "execute" | "proxy" | "webhook" | "reco
   readonly limitedConnectPage: (retryAfterSeconds: number) => RawReply
   /** The reply to a request that is refused before it is read, in the form of its surface. `now`: Unix milliseconds. */
   readonly refused: (failure: Failure, request: RequestHead, requestId: string, now: number) => RawReply
+  /** The reply to a request for the panel's page; `undefined` for all others. `entry`: what the page loads. */
+  readonly framePage: (request: RequestHead, entry: Effect.Effect<PanelEntry>) => Effect.Effect<RawReply> | undefined
   readonly rpc: RpcFront
   /** Lets pages of embed sessions read replies. */
   readonly cors: Cors
@@ -82,6 +85,7 @@ export const layer = Layer.effect(
     const shareOwners = yield* ShareOwners
     const rpc = yield* makeRpc({ ...pipeline, execute, proxy })
     const cors = yield* makeCors(pipeline.addressOf)
+    const framePage = yield* makeFramePage(pipeline.addressOf)
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
     const surfaceOf = (request: RequestHead) => {
@@ -163,6 +167,7 @@ export const layer = Layer.effect(
       limitedConnectPage: limitedPage,
       isLinked: ({ target }) => isLink(pathOf(target)),
       recognise,
+      framePage,
       rpc,
       cors,
       addressOf: pipeline.addressOf,

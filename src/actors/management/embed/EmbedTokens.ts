@@ -1,10 +1,12 @@
 /** Use cases of embed tokens: a backend mints one for a customer's person, and a page refreshes it. Contract: embed. */
 import { Clock, Effect, Option, Schema } from "effect"
+import { embedFramePath } from "../../../domain/access/EmbedFrame.js"
 import {
   EmbedSession,
   embedToken,
   embedTokenHash,
   embedTokenRefusal,
+  embedTokenSeconds,
   endedRefusal,
   openedEmbedSession,
   sessionRefusal,
@@ -13,6 +15,7 @@ import {
 import { type Failure, invalid, NotFound, refuseWith } from "../../../domain/Failure.js"
 import { EmbedSessions } from "../../ports/access/EmbedSessions.js"
 import { Digests } from "../../ports/Digests.js"
+import { Origin } from "../../ports/Origin.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import { Records, type Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
@@ -29,6 +32,9 @@ export const EmbedToken = Schema.Struct({
   sessionId: Schema.String,
   sessionExpiresAt: Schema.String.annotations({
     description: "when the session ends, however often its token is refreshed"
+  }),
+  iframeUrl: Schema.String.annotations({
+    description: "the address of the panel for an iframe, with the token; it is shown in pages of the session's origins"
   })
 }).annotations({ identifier: "EmbedToken" })
 
@@ -40,16 +46,21 @@ const make = Effect.gen(function* () {
   const sessions = yield* EmbedSessions
   const identifiers = yield* Identifiers
   const { keyHash } = yield* Digests
+  const origin = yield* Origin
 
   /** The newest token of a session. `now`: Unix milliseconds. */
-  const tokenOf = (session: EmbedSession, now: number): typeof EmbedToken.Type => ({
-    token: embedToken(keyHash, session.id, session.tokenNumber),
-    endOrgId: session.customerId,
-    role: "end_user",
-    expiresIn: Math.max(0, Math.floor((Date.parse(session.tokenExpiresAt) - now) / 1_000)),
-    sessionId: session.id,
-    sessionExpiresAt: session.expiresAt
-  })
+  const tokenOf = (session: EmbedSession, now: number): typeof EmbedToken.Type => {
+    const token = embedToken(keyHash, session.id, session.tokenNumber)
+    return {
+      token,
+      endOrgId: session.customerId,
+      role: "end_user",
+      expiresIn: embedTokenSeconds(session, session.tokenHash, now),
+      sessionId: session.id,
+      sessionExpiresAt: session.expiresAt,
+      iframeUrl: `${origin}${embedFramePath}?token=${token}`
+    }
+  }
 
   const mint = (context: CallContext, input: MintToken) =>
     change(context, function* (tx) {

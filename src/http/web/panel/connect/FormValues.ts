@@ -41,18 +41,28 @@ export const enteredMistakes = (texts: Texts, fields: ReadonlyArray<MethodField>
     })
   )
 
-/** What the API refused, at its field where it says which; `undefined` if it says something else. */
+const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** The field that a refused credential concerns: the first secret one. */
+const credentialField = (fields: ReadonlyArray<MethodField>): MethodField | undefined => {
+  const entered = fields.filter(({ name }) => name.startsWith("credential."))
+  return entered.find(({ secret }) => secret) ?? entered[0]
+}
+
+/** What the API refused of the values, at its field where it says which. */
 export const refusedMistakes = (
-  texts: Texts,
+  { cannotConnect, wrong }: Texts,
   connector: string,
   fields: ReadonlyArray<MethodField>,
-  { details }: PanelError
-): FormMistakes | undefined => {
-  const [detail] = details
-  if (detail === undefined) return undefined
-  if (detail.code === "CREDENTIAL_TEST_FAILED") return { form: `${texts.wrong.refused(connector)} ${detail.message}` }
-  const field = fields.find(({ name }) => detail.path === name || detail.path.startsWith(`${name}.`))
-  return field === undefined ? undefined : { [field.name]: texts.wrong.other }
+  { details: [detail] }: PanelError
+): FormMistakes => {
+  if (detail?.code === "CREDENTIAL_TEST_FAILED") {
+    const text = `${wrong.refused(connector)} ${sentence(detail.message)}`
+    return { [credentialField(fields)?.name ?? "form"]: text }
+  }
+  const field = fields.find(({ name }) => detail?.path === name || detail?.path.startsWith(`${name}.`))
+  // The rest the company can change only: its developers read it in the message to their page.
+  return field === undefined ? { form: cannotConnect(connector) } : { [field.name]: wrong.other }
 }
 
 const valueOf = (field: MethodField, text: string): string | number | boolean => {

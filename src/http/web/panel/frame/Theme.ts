@@ -59,6 +59,17 @@ const legible = (colour: string, behind: string): string => {
   return luminance(behind) > middle ? "#000000" : "#ffffff"
 }
 
+/** A colour between two: `share` of the one, the rest of the other. */
+const mixed = (one: string, other: string, share: number): string => {
+  const channel = (at: number) => {
+    const [a, b] = [one, other].map((colour) => Number.parseInt(colour.slice(at, at + 2), 16))
+    return Math.round((a ?? 0) * share + (b ?? 0) * (1 - share))
+      .toString(16)
+      .padStart(2, "0")
+  }
+  return `#${channel(1)}${channel(3)}${channel(5)}`
+}
+
 const isDark = (theme: WidgetTheme, prefersDark: boolean): boolean => {
   const { background, text } = theme.colors ?? {}
   if (background !== undefined) return luminance(background) <= middle
@@ -69,13 +80,15 @@ const isDark = (theme: WidgetTheme, prefersDark: boolean): boolean => {
 export const paletteOf = (theme: WidgetTheme, prefersDark: boolean): Palette => {
   const colors = theme.colors ?? {}
   const plain = isDark(theme, prefersDark) ? dark : light
-  const { accent, background, border, error, text } = { ...plain, ...colors }
+  const { accent, background, error, text } = { ...plain, ...colors }
   const shown = legible(text, background)
-  const edges = [border, plain.edge, shown]
+  const isPlain = colors.background === undefined && colors.text === undefined
+  const border = colors.border ?? (isPlain ? plain.border : mixed(shown, background, 0.2))
+  const edges = [border, isPlain ? plain.edge : mixed(shown, background, 0.6)]
   return {
     background,
     text: shown,
-    soft: colors.background === undefined && colors.text === undefined ? plain.soft : shown,
+    soft: isPlain ? plain.soft : shown,
     accent,
     accentText: legible(colors.accentText ?? plain.accentText, accent),
     link: contrastRatio(accent, background) >= leastContrast ? accent : shown,

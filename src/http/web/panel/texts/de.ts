@@ -39,7 +39,8 @@ export const german: Texts = {
   connected: (name) => `${name} ist verbunden.`,
   disconnected: (name) => `${name} ist getrennt.`,
   renamed: (name) => `Das Konto heißt jetzt ${name}.`,
-  cannotConnect: (name) => `${name} kann hier nicht verbunden werden.`,
+  cannotConnect: (name) =>
+    `${name} kann im Moment nicht verbunden werden. Bitte wenden Sie sich an den Anbieter dieser Seite.`,
   shared: "für alle",
   status: {
     active: "Verbunden",

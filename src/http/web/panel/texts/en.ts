@@ -105,7 +105,7 @@ export const english: Texts = {
   connected: (name) => `${name} is connected.`,
   disconnected: (name) => `${name} is disconnected.`,
   renamed: (name) => `The account is named ${name} now.`,
-  cannotConnect: (name) => `${name} cannot be connected here.`,
+  cannotConnect: (name) => `${name} cannot be connected at the moment. Please ask the provider of this page.`,
   shared: "for everyone",
   status: {
     active: "Connected",

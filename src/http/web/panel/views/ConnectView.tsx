@@ -108,7 +108,7 @@ const ConnectForm = ({ account, connector }: { readonly connector: Connector; re
       view.set({ name: "home" })
     } catch (cause) {
       const error = asPanelError(cause)
-      show(refusedMistakes(texts, name, fields, error) ?? { form: errorText(texts, error) })
+      show(error.status === 422 ? refusedMistakes(texts, name, fields, error) : { form: errorText(texts, error) })
       parent.post("svc:connection-error", {
         connectionId: account?.id ?? null,
         connector: slug,

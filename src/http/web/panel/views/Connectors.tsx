@@ -33,6 +33,7 @@ const ConnectorRow = ({ description, iconUrl, name, slug }: PanelSchemas["Embedd
       <div class="actions">
         <button
           type="button"
+          class="quiet"
           aria-label={texts.connectTo(name)}
           onClick={() => view.set({ name: "connect", connector: slug, account: null })}
         >
