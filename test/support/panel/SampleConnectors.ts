@@ -83,7 +83,15 @@ export const startBoard = async (
   return provider
 }
 
-/** Signs in at the provider and consents, by keyboard alone. */
+/** Signs in at the provider and consents. */
+export const signIn = async (provider: Page, name: string): Promise<void> => {
+  await provider.fill("input[name=login]", name)
+  await provider.fill("input[name=password]", "a password")
+  await provider.click("button[type=submit]")
+  await provider.getByRole("button", { name: "Continue" }).click()
+}
+
+/** The same by keyboard alone. */
 export const signInByKeyboard = async (provider: Page, name: string): Promise<void> => {
   await reachByTab(provider, provider.locator("input[name=login]"))
   await provider.keyboard.type(name)

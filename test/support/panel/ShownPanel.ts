@@ -23,6 +23,8 @@ export interface ShownPanel {
   readonly frame: Frame
   /** The requests that the frame has sent to the API, as method and path, in order. */
   readonly calls: ReadonlyArray<string>
+  /** What was written to the browser's console, in order. */
+  readonly said: ReadonlyArray<string>
   /** All messages that the page got, in order; of one type if it is given. */
   readonly messages: (type?: string) => Promise<ReadonlyArray<PageMessage>>
   /** The first message of the type, once it is there. */
@@ -82,6 +84,9 @@ export const showPanel = async (
       calls.push(`${request.method()} ${pathname}`)
   })
 
+  const said: Array<string> = []
+  context.on("console", (message) => void said.push(message.text()))
+
   const page = await context.newPage()
   await page.goto(`${origins.company}/`)
   await page.evaluate(`show(${JSON.stringify(url)}, ${JSON.stringify(attributes)})`)
@@ -96,6 +101,7 @@ export const showPanel = async (
     context,
     frame,
     calls,
+    said,
     messages,
     message: async (type) => {
       const [found] = await eventually(
