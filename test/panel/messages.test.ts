@@ -3,6 +3,7 @@
  * that window sends, another customer's or person's session is never shown.
  */
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
+import type { Locator } from "playwright-core"
 import { eventually } from "../support/eventually.js"
 import { startCompanyPage } from "../support/panel/CompanyPage.js"
 import { panelWorldOf } from "../support/panel/PanelWorld.js"
@@ -26,43 +27,73 @@ afterAll(async () => {
 
 const ignored = "svc: the message"
 const elsewhere = "https://elsewhere.example"
-const otherOrigin = `The target origin provided ('${elsewhere}')`
+
+/** Keeps to which origins the frame posts; the page gets the same messages. */
+const watchTargets = `if (window !== top) {
+  globalThis.targets = []
+  const page = parent
+  const watched = {
+    postMessage: (message, target) => {
+      targets.push([message.type, target])
+      page.postMessage(message, target)
+    }
+  }
+  Object.defineProperty(window, "parent", { value: watched })
+  const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "source")
+  Object.defineProperty(MessageEvent.prototype, "source", {
+    get() {
+      const source = get.call(this)
+      return source === page ? watched : source
+    }
+  })
+}`
 
 const warnings = ({ said }: ShownPanel) => said.filter((text) => text.startsWith(ignored))
 const until = <A>(ask: () => A, found: (value: A) => boolean = Boolean) => eventually(async () => ask(), found)
+let heights = 9_000
 /** The session of the messages that the panel sends by now. */
 const sessionNow = async (panel: ShownPanel): Promise<string> => {
-  const before = (await panel.messages("svc:resize")).length
-  await panel.frame.evaluate(`document.getElementById("root").style.paddingBottom = "${before + 1}px"`)
-  const all = await eventually(
-    () => panel.messages("svc:resize"),
-    ({ length }) => length > before
+  heights += 1
+  await panel.frame.evaluate(`document.querySelector("main").style.minHeight = "${heights}px"`)
+  const sent = await eventually(
+    async () => (await panel.messages("svc:resize")).find(({ data }) => data.payload["height"] === heights),
+    (message) => message !== undefined
   )
-  return all.at(-1)?.data.sessionId ?? ""
+  return sent?.data.sessionId ?? ""
 }
+const styleOf = (control: Locator, name: "backgroundColor" | "borderRadius"): Promise<string> =>
+  control.evaluate((one, style) => one.ownerDocument.defaultView.getComputedStyle(one)[style], name)
 const background = ({ frame }: ShownPanel) => frame.evaluate("getComputedStyle(document.body).backgroundColor")
 
 describe("the panel tells", () => {
   it("all allowed origins that it is ready, once, and after a valid answer that one alone", async () => {
-    const origins = [elsewhere, panels.company().origin]
-    const panel = await (await panels.customer()).show({ allowedOrigins: origins }, { expects: [otherOrigin, ignored] })
-    const { data, origin } = await panel.message("svc:ready")
-    assert.strictEqual(origin, panels.world.api().dev.baseUrl)
-    assert.deepStrictEqual(data, { type: "svc:ready", sessionId: panel.session.sessionId, payload: {} })
-    const toOthers = () => panel.said.filter((text) => text.includes(otherOrigin)).length
-    await until(toOthers)
+    const { origin } = panels.company()
+    const panel = await (
+      await panels.customer()
+    ).show(
+      { allowedOrigins: [elsewhere, origin] },
+      { before: watchTargets, expects: ["Failed to execute 'postMessage'", ignored] }
+    )
+    const ready = await panel.message("svc:ready")
+    assert.strictEqual(ready.origin, panels.world.api().dev.baseUrl)
+    assert.deepStrictEqual(ready.data, { type: "svc:ready", sessionId: panel.session.sessionId, payload: {} })
+    const targets = async (type: string) =>
+      ((await panel.frame.evaluate("targets")) as ReadonlyArray<readonly [string, string]>)
+        .filter(([sent]) => sent === type)
+        .map(([, target]) => target)
+    assert.sameMembers(await targets("svc:ready"), [elsewhere, origin])
     await panel.post("svc:locale", { locale: "fr" })
     await until(() => warnings(panel).length)
-    const before = toOthers()
     await sessionNow(panel)
-    await until(toOthers, (count) => count > before)
+    assert.deepStrictEqual((await targets("svc:resize")).slice(-2).toSorted(), [elsewhere, origin].toSorted())
 
     await panel.post("svc:locale", { locale: "de" })
     await panel.heading("Integrationen")
+    const before = (await targets("svc:resize")).length
     await sessionNow(panel)
-    const atLast = toOthers()
     await sessionNow(panel)
-    assert.strictEqual(toOthers(), atLast)
+    const after = (await targets("svc:resize")).slice(before)
+    assert.deepStrictEqual([...new Set(after)], [origin])
     assert.lengthOf(await panel.messages("svc:ready"), 1)
   })
 
@@ -79,8 +110,8 @@ describe("the panel tells", () => {
       return height === last ? height : undefined
     }
     const home = await eventually(isTold, Boolean)
-    await panel.frame.evaluate(`document.querySelector("main").style.minHeight = "2000px"`)
-    await eventually(isTold, (height) => height === 2_000)
+    await panel.frame.evaluate(`document.querySelector("main").style.minHeight = "9000px"`)
+    await eventually(isTold, (height) => height === 9_000)
     await panel.frame.evaluate(`document.querySelector("main").style.minHeight = ""`)
     await eventually(isTold, (height) => height === home)
   })
@@ -96,9 +127,10 @@ describe("the page may", () => {
       () => background(panel),
       (colour) => colour === "rgb(16, 32, 48)"
     )
-    const button = panel.button("Connect Shop")
-    assert.strictEqual(await button.evaluate("one => getComputedStyle(one).backgroundColor"), "rgb(255, 204, 0)")
-    assert.strictEqual(await button.evaluate("one => getComputedStyle(one).borderRadius"), "3px")
+    await panel.post("svc:open", { connector: "shop" })
+    const button = panel.button("Connect")
+    assert.strictEqual(await styleOf(button, "backgroundColor"), "rgb(255, 204, 0)")
+    assert.strictEqual(await styleOf(button, "borderRadius"), "3px")
     for (const wrong of [
       { colors: { background: "red" } },
       { colors: { background: "url(//x)" } },
@@ -189,12 +221,7 @@ describe("without effect are", () => {
       const sibling = await (await panel.page.waitForSelector("iframe.sibling:last-of-type")).contentFrame()
       await sibling?.waitForURL(`${origin}/`)
       await sibling?.evaluate(`parent.frames[0].postMessage(${send})`)
-      const popup = await panel.opened(async () => {
-        await panel.page.evaluate(
-          `addEventListener("click", () => open(${JSON.stringify(`${origin}/`)}), { once: true })`
-        )
-        await panel.page.mouse.click(450, 795)
-      })
+      const popup = await panel.opened(() => panel.page.evaluate(`void open(${JSON.stringify(`${origin}/`)})`))
       await popup.waitForURL(`${origin}/`)
       await popup.evaluate(`opener.frames[0].postMessage(${send})`)
     }
