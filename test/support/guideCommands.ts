@@ -123,8 +123,10 @@ export const makeGuide = (file: string, env: Readonly<Record<string, string>> = 
     for (const block of chosen) {
       ran.add(block)
       for (const line of linesOf(block).map(adapt)) {
+        const [assigned] = /^[A-Z]+(?==\$\()/.exec(line) ?? []
         if (/^\w+\(\) \{|^export /.test(line)) definitions += `${line}\n`
-        else outputs.push(await run(directory, line))
+        else if (assigned === undefined) outputs.push(await run(directory, line))
+        else definitions += `${assigned}='${await run(directory, `${line}\nprintf %s "$${assigned}"`)}'\n`
       }
     }
     return outputs

@@ -25,7 +25,7 @@ export const ownRooms: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/computing/workflow/FlowUse.ts"
   ],
   "a runner, within the CPU time of its guest": ["src/runtime/sandbox/runner/"],
-  "the browser of the person who typed or asked for it": ["src/http/web/console/"],
+  "the browser of the person who typed or asked for it": ["src/http/web/console/", "src/http/web/panel/"],
   "the service whose client asks, in the client's process": ["src/http/rpc/client/"],
   "text of the program": ["src/http/reference/", "src/http/Documents.ts"]
 }

@@ -9,6 +9,7 @@ export interface Shared<A> {
   readonly follow: (changed: (value: A) => void) => () => void
 }
 
+/** A shared value that begins as this one. */
 export const makeShared = <A>(first: A): Shared<A> => {
   let value = first
   const followers = new Set<(value: A) => void>()

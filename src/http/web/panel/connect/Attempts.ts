@@ -16,7 +16,7 @@ export interface AttemptTarget {
 }
 
 /** One attempt. `connectUrl`: for a link, if no window could be opened or it was lost. */
-export interface Attempt {
+export interface SignInAttempt {
   readonly id: number
   readonly target: AttemptTarget
   readonly connectUrl: string | null
@@ -27,7 +27,7 @@ export interface Attempt {
 }
 
 export interface Attempts {
-  readonly all: Shared<ReadonlyArray<Attempt>>
+  readonly all: Shared<ReadonlyArray<SignInAttempt>>
   /**
    * Begins an attempt. Call it while a click is handled: the window is opened at once, and led to the page for signing in when
    * the API has answered. Rejects with `PanelError` if it refused.
@@ -51,11 +51,11 @@ export const makeAttempts = (
   completed: (target: AttemptTarget, connectionId: string) => void,
   failed: (target: AttemptTarget, connectionId: string, message: string) => void
 ): Attempts => {
-  const all = makeShared<ReadonlyArray<Attempt>>([])
+  const all = makeShared<ReadonlyArray<SignInAttempt>>([])
   let last = 0
   const isThere = (id: number) => all.get().some((one) => one.id === id)
   const dismiss = (id: number) => all.set(all.get().filter((one) => one.id !== id))
-  const change = (id: number, changes: Partial<Attempt>) =>
+  const change = (id: number, changes: Partial<SignInAttempt>) =>
     all.set(all.get().map((one) => (one.id === id ? { ...one, ...changes } : one)))
 
   const progressOf = async (connectSessionId: string) => {
@@ -65,7 +65,7 @@ export const makeAttempts = (
 
   /** Asks until the attempt is over. */
   const followUp = async (
-    { id, target }: Attempt,
+    { id, target }: SignInAttempt,
     opened: { readonly connectionId: string; readonly connectSessionId: string },
     close: () => void
   ): Promise<void> => {
@@ -114,7 +114,7 @@ export const makeAttempts = (
       return completed(target, connectionId)
     }
     opened?.location.replace(connectUrl)
-    const attempt: Attempt = {
+    const attempt: SignInAttempt = {
       id: (last += 1),
       target,
       connectUrl,

@@ -7,7 +7,7 @@ interface ListPage<Row> {
   readonly page: { readonly nextCursor: string | null }
 }
 
-export interface ListedRows<Row> {
+export interface ListedRecords<Row> {
   readonly rows: ReadonlyArray<Row>
   /** Whether nothing was read yet. */
   readonly isLoading: boolean
@@ -28,7 +28,7 @@ interface Listed<Row> {
 }
 
 /** `load` reads a page; when it is another function, the list is read from its beginning. */
-export const useListed = <Row>(load: (cursor: string | undefined) => Promise<ListPage<Row>>): ListedRows<Row> => {
+export const useListed = <Row>(load: (cursor: string | undefined) => Promise<ListPage<Row>>): ListedRecords<Row> => {
   const [listed, setListed] = useState<Listed<Row>>(none)
   const asked = useRef(0)
 

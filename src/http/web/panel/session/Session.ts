@@ -39,6 +39,7 @@ export const bodyOf = async <Body>(asked: Promise<Answer<Body>>): Promise<Body> 
 /** The API with the session's token. */
 export type PanelClient = Client<paths>
 
+/** The session, and the API as it may call it. */
 export interface PanelSession {
   readonly state: Shared<PanelState>
   readonly client: PanelClient

@@ -11,6 +11,7 @@ export const languages: { readonly [locale in "en" | "de"]: Texts } = { en: engl
 /** The texts that are shown. */
 export const TextsOfPanel = createContext<Texts>(english)
 
+/** The texts, for a component. */
 export const useTexts = (): Texts => useContext(TextsOfPanel)
 
 /** An error in words of the panel; what the service says, where the panel has no words for it. */

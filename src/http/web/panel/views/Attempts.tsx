@@ -1,10 +1,10 @@
 /** The attempts to sign in that the panel waits for, and those that were in vain. */
-import type { Attempt } from "../connect/Attempts.js"
+import type { SignInAttempt } from "../connect/Attempts.js"
 import { useShared } from "../Store.js"
 import { useTexts } from "../texts/Words.js"
 import { usePanel } from "./Panel.js"
 
-const AttemptRow = ({ connectUrl, error, id, isBlocked, status, target }: Attempt) => {
+const AttemptRow = ({ connectUrl, error, id, isBlocked, status, target }: SignInAttempt) => {
   const texts = useTexts()
   const { attempts } = usePanel()
   const { name } = target
