@@ -101,3 +101,14 @@ export const signInByKeyboard = async (provider: Page, name: string): Promise<vo
   await reachByTab(provider, provider.locator("button[autofocus], button[type=submit]").filter({ hasText: "Continue" }))
   await provider.keyboard.press("Enter")
 }
+
+/** A provider that refuses each sign-in at once. `text`: what it says. */
+export const startRefusingProvider = (text: string): Promise<Provider> =>
+  startProvider(({ url }, response) => {
+    const asked = new URL(url, "http://board").searchParams
+    const back = new URL(asked.get("redirect_uri") ?? "http://board")
+    back.searchParams.set("state", asked.get("state") ?? "")
+    back.searchParams.set("error", "access_denied")
+    back.searchParams.set("error_description", text)
+    response.writeHead(302, { location: back.href }).end()
+  })
