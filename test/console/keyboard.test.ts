@@ -5,6 +5,7 @@
 import { afterAll, afterEach, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { Browser, Locator } from "playwright-core"
 import { startBrowser, type Visitor, visitorOf } from "../support/console/Browser.js"
+import { reachByTab } from "../support/console/Keyboard.js"
 import { shopConnector, startShop } from "../support/console/Seed.js"
 import { eventually } from "../support/eventually.js"
 import type { Provider } from "../support/provider.js"
@@ -32,24 +33,6 @@ const press = (...keys: ReadonlyArray<string>) =>
   keys.reduce((before, key) => before.then(() => owner.page.keyboard.press(key)), Promise.resolve())
 const type = (text: string) => owner.page.keyboard.type(text)
 
-/** As many presses of Tab as a person may need from one end of a page to the other. */
-const mostTabs = 150
-
-const hasFocus = (control: Locator): Promise<boolean> =>
-  control.evaluate((one) => one.getRootNode().activeElement === one)
-
-/** Whether one sees that the control, or the editor that it is in, has the focus. */
-const showsFocus = (control: Locator): Promise<boolean> =>
-  control.evaluate((one) => {
-    const { defaultView } = one.ownerDocument
-    for (let shown = one; shown !== null; shown = shown.parentElement ?? shown.getRootNode().host ?? null) {
-      const { boxShadow, outlineStyle, outlineWidth } = defaultView.getComputedStyle(shown)
-      if ((outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none") return true
-      if (!one.isContentEditable) return false
-    }
-    return false
-  })
-
 /** Whether an editor of what may be typed has the focus, in which Tab indents until Escape is pressed, as its hint says. */
 const isInEditor = async (): Promise<boolean> =>
   Boolean(
@@ -58,20 +41,10 @@ const isInEditor = async (): Promise<boolean> =>
     )
   )
 
-/** Goes to a control by Tab alone. */
-const reach = async (found: Locator): Promise<void> => {
-  const control = found.filter({ visible: true }).first()
-  await control.waitFor()
-  for (let tabs = 0; tabs < mostTabs; tabs++) {
-    if (await hasFocus(control)) {
-      await eventually(() => showsFocus(control), Boolean)
-      return
-    }
+const reach = (found: Locator) =>
+  reachByTab(owner.page, found, async () => {
     if (await isInEditor()) await press("Escape")
-    await press("Tab")
-  }
-  assert.fail(`${String(found)} is not reached by Tab`)
-}
+  })
 const button = (name: string | RegExp) => owner.page.getByRole("button", { name, exact: typeof name === "string" })
 const tab = (name: string | RegExp) => owner.page.getByRole("tab", { name })
 const field = (label: string) => owner.page.getByLabel(label, { exact: true })

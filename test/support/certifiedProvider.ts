@@ -4,22 +4,34 @@ import type { AddressInfo } from "node:net"
 import { Provider } from "oidc-provider"
 import { createTestServer } from "./httpServer.js"
 
-/** `redirectUri`: the callback of its only client. People are known by the names with which they sign in. */
-export const startCertifiedProvider = async (client: readonly [id: string, secret: string], redirectUri: string) => {
+/**
+ * `redirect`: the callback of its only client, asked for at the first request. People are known by the names with which they
+ * sign in. `headers`: of all its answers.
+ */
+export const startCertifiedProvider = async (
+  client: readonly [id: string, secret: string],
+  redirect: string | (() => string),
+  headers: Readonly<Record<string, string>> = {}
+) => {
+  const redirectUri = () => (typeof redirect === "string" ? redirect : redirect())
   let handle: ReturnType<Provider["callback"]> | undefined
-  const server = createTestServer((request, response) => handle?.(request, response))
+  const server = createTestServer((request, response) => {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    handle ??= makeProvider().callback()
+    handle(request, response)
+  })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = new Provider(url, {
-    clients: [{ client_id: client[0], client_secret: client[1], redirect_uris: [redirectUri] }],
-    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
-    cookies: { keys: ["of a test"] },
-    findAccount: (_: unknown, name: string) => ({
-      accountId: name,
-      claims: () => ({ sub: name, name, email: `${name}@example.com`, email_verified: true })
+  const makeProvider = () =>
+    new Provider(url, {
+      clients: [{ client_id: client[0], client_secret: client[1], redirect_uris: [redirectUri()] }],
+      claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+      cookies: { keys: ["of a test"] },
+      findAccount: (_: unknown, name: string) => ({
+        accountId: name,
+        claims: () => ({ sub: name, name, email: `${name}@example.com`, email_verified: true })
+      })
     })
-  })
-  handle = provider.callback()
 
   /** Signs in and consents, as a browser would; returns where it is sent in the end. */
   const consent = async (authorizationUrl: string, name: string): Promise<URL> => {
@@ -42,7 +54,7 @@ export const startCertifiedProvider = async (client: readonly [id: string, secre
       if (location !== null) {
         at = new URL(location, at)
         body = undefined
-        if (at.href.startsWith(redirectUri)) return at
+        if (at.href.startsWith(redirectUri())) return at
         continue
       }
       const text = await response.text()

@@ -2,7 +2,7 @@
  * People who use the console in a real browser. Whatever a page does that it must not, fails its test: an error in the
  * browser's console, a violation of the page's policy, a request to another host.
  */
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, chromium, type LaunchOptions, type Page } from "playwright-core"
 import { spawnSync } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import * as path from "node:path"
@@ -56,12 +56,55 @@ const executable = (): string => {
   return found
 }
 
-export const startBrowser = (): Promise<Browser> =>
+/** Starts Chromium, with further arguments. */
+export const startBrowser = (more: Pick<LaunchOptions, "args" | "ignoreDefaultArgs"> = {}): Promise<Browser> =>
   chromium.launch({
+    ...more,
     executablePath: executable(),
     // Tests run as root in containers, whose shared memory is small.
-    args: ["--no-sandbox", "--disable-dev-shm-usage"]
+    args: ["--no-sandbox", "--disable-dev-shm-usage", ...(more.args ?? [])]
   })
+
+/**
+ * Notes what goes wrong in all pages of a context. Returns what did since the last call.
+ * `isReachable`: what pages may load; the rest is refused. `isJudged`: whether the messages of this address's scripts count.
+ */
+export const watchPages = async (
+  context: BrowserContext,
+  options: {
+    readonly isReachable: (url: URL) => boolean
+    readonly isJudged?: (url: string) => boolean
+    readonly expects?: ReadonlyArray<string>
+  }
+): Promise<() => ReadonlyArray<string>> => {
+  const { expects = [], isJudged = () => true, isReachable } = options
+  let found: ReadonlyArray<string> = []
+  const note = (text: string) => {
+    if (!expects.some((part) => text.includes(part))) found = [...found, text]
+  }
+  await context.route(
+    (url) => url.protocol.startsWith("http") && !isReachable(url),
+    (route) => {
+      note(`a request to ${route.request().url()}`)
+      return route.abort()
+    }
+  )
+  context.on("console", (message) => {
+    const { url } = message.location()
+    if ((message.type() === "error" || message.type() === "warning") && isJudged(url))
+      note(`console: ${message.text()} (${url})`)
+  })
+  context.on("weberror", (error) => {
+    const { message, stack = "" } = error.error()
+    if (isJudged(/https?:\/\/\S+/.exec(stack)?.[0] ?? "")) note(`an exception: ${message}`)
+  })
+  context.setDefaultTimeout(scaled(60_000))
+  return () => {
+    const before = found
+    found = []
+    return before
+  }
+}
 
 /** The link that the command line prints. */
 export const signInLink = (dataDir: string, email?: string): string => {
@@ -85,25 +128,12 @@ export const visitorOf = async (browser: Browser, dataDir: string, options: Visi
     colorScheme: options.scheme ?? "light",
     reducedMotion: "reduce"
   })
-  let found: ReadonlyArray<string> = []
-  const note = (text: string) => {
-    if (!(options.expects ?? []).some((part) => text.includes(part))) found = [...found, text]
-  }
-  // All else is unreachable: nothing may be loaded from another host.
-  await context.route(
-    (url) => url.origin !== baseUrl && url.protocol.startsWith("http"),
-    (route) => {
-      note(`a request to ${route.request().url()}`)
-      return route.abort()
-    }
-  )
-  context.setDefaultTimeout(scaled(60_000))
-  const page = await context.newPage()
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning")
-      note(`console: ${message.text()} (${message.location().url})`)
+  const trouble = await watchPages(context, {
+    // All else is unreachable: nothing may be loaded from another host.
+    isReachable: ({ origin }) => origin === baseUrl,
+    ...(options.expects && { expects: options.expects })
   })
-  page.on("pageerror", ({ message }) => note(`an exception: ${message}`))
+  const page = await context.newPage()
   await page.goto(signInLink(dataDir, options.email))
   await page.waitForURL((url) => !url.pathname.startsWith("/login") || url.hash === "")
   await page.goto("/console/")
@@ -117,11 +147,7 @@ export const visitorOf = async (browser: Browser, dataDir: string, options: Visi
     page,
     context,
     visit,
-    trouble: () => {
-      const before = found
-      found = []
-      return before
-    },
+    trouble,
     close: () => context.close()
   }
 }

@@ -10,9 +10,11 @@ const AttemptRow = ({ connectUrl, error, id, isBlocked, status, target }: SignIn
   const { name } = target
   if (status !== "waiting")
     return (
-      <li class="attempt failure" role="alert">
-        <p>{status === "expired" ? texts.expiredAttempt(name) : texts.notConnected(name)}</p>
-        {error !== null && <p>{error}</p>}
+      <li class="attempt failure">
+        <div role="alert">
+          <p>{status === "expired" ? texts.expiredAttempt(name) : texts.notConnected(name)}</p>
+          {error !== null && <p>{error}</p>}
+        </div>
         <button type="button" class="quiet" onClick={() => attempts.dismiss(id)}>
           {texts.dismiss}
         </button>
