@@ -31,7 +31,9 @@ const Views = ({ session }: { readonly session: PanelSchemas["EmbeddedSession"] 
     isLater.current = true
   }, [notice, shown])
   if (shown.name === "connect")
-    return <ConnectView key={shown.connector} slug={shown.connector} account={shown.account} />
+    return (
+      <ConnectView key={`${shown.connector} ${shown.account?.id}`} slug={shown.connector} account={shown.account} />
+    )
   return (
     <>
       <ViewHeading isFocused={isLater.current}>{texts.title}</ViewHeading>
