@@ -25,6 +25,17 @@ interface Probe {
 const unusedOids = (real: number): readonly [string, string] =>
   real <= 32_767 && real + 800 > 32_767 ? ["16000", "16100"] : [`${real + 700}`, `${real + 800}`]
 
+/** Numbers differ from answer to answer. */
+const withoutNumbers = (text: string): string => text.replaceAll(/\d+/g, "#")
+
+/** A caller whose own names cannot be taken for the other one's where numbers are left out, as those of a few callers could. */
+const callerUnlike = (other: DbCaller, namesOf: (caller: DbCaller) => ReadonlyArray<string>): DbCaller => {
+  const others = namesOf(other).map(withoutNumbers)
+  const one = newCaller()
+  const isLike = namesOf(one).some((name) => others.some((text) => withoutNumbers(name).includes(text)))
+  return isLike ? callerUnlike(other, namesOf) : one
+}
+
 describe("The login of a workspace", () => {
   let world: RunningWorkspaces
   let victim: DbCaller
@@ -43,7 +54,7 @@ describe("The login of a workspace", () => {
   beforeAll(async () => {
     world = await startWorkspaces()
     victim = newCaller()
-    const intruder = newCaller()
+    const intruder = callerUnlike(victim, (caller) => [world.databaseOf(caller), schemaOf(caller.spaceId)])
     for (const sql of [
       "CREATE TABLE hidden_orders (id int PRIMARY KEY, word text DEFAULT 'hidden_default' CHECK (word <> 'hidden_literal'))",
       "COMMENT ON TABLE hidden_orders IS 'hidden_comment'",
@@ -74,7 +85,7 @@ describe("The login of a workspace", () => {
       real,
       decoys: [shifted(real, 3), shifted(real, 5)]
     }))
-    secrets = [theirs, schemaOf(victim.spaceId), "hidden_"].map((secret) => secret.replaceAll(/\d+/g, "#"))
+    secrets = [theirs, schemaOf(victim.spaceId), "hidden_"].map(withoutNumbers)
     login = loginTo(own, own)
     await login.connect()
     // Some functions count up to their argument.
@@ -101,7 +112,7 @@ describe("The login of a workspace", () => {
     { decoys, real }: Probe,
     computes = false
   ): Promise<string | undefined> => {
-    const plain = async (at: string) => (await answerTo(statement(at))).replaceAll(at, "?").replaceAll(/\d+/g, "#")
+    const plain = async (at: string) => withoutNumbers((await answerTo(statement(at))).replaceAll(at, "?"))
     const about = await plain(real)
     const repeated = secrets.find((secret) => about.includes(secret))
     if (repeated !== undefined) return `${statement(real)} told ${repeated}: ${about}`
@@ -177,7 +188,7 @@ describe("The login of a workspace", () => {
     const outside = rows.map(({ name }) => name).filter((name) => !/^(information_schema\.|ws_\w+\.mine$)/.test(name))
     assert.deepStrictEqual(outside, ["pg_index"])
     for (const { name } of rows) {
-      const told = (await answerTo(`SELECT * FROM ${name}`)).replaceAll(/\d+/g, "#")
+      const told = withoutNumbers(await answerTo(`SELECT * FROM ${name}`))
       assert.isUndefined(
         secrets.find((secret) => told.includes(secret)),
         name

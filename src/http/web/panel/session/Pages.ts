@@ -7,6 +7,7 @@ interface ListPage<Row> {
   readonly page: { readonly nextCursor: string | null }
 }
 
+/** What was read of a list so far. */
 export interface ListedRecords<Row> {
   readonly rows: ReadonlyArray<Row>
   /** Whether nothing was read yet. */
