@@ -33,7 +33,7 @@ const unusedOids = (real: number): ReadonlyArray<string> => [
 /** Numbers differ from answer to answer. */
 const withoutNumbers = (text: string): string => text.replaceAll(/\d+/g, "#")
 
-/** A caller whose own names cannot be taken for the other one's where numbers are left out, as those of a few callers could. */
+/** A caller whose names, without their numbers, do not contain those of the other. */
 const callerUnlike = (other: DbCaller, namesOf: (caller: DbCaller) => ReadonlyArray<string>): DbCaller => {
   const others = namesOf(other).map(withoutNumbers)
   const one = newCaller()

@@ -34,7 +34,7 @@ const closedHeaders = headersOf([
   "frame-ancestors 'none'"
 ])
 
-/** A page for nobody's frame. */
+/** A page that no other page may show in a frame. */
 const closedPage = (status: number, title: string, text: string): RawReply => ({
   status,
   headers: closedHeaders,

@@ -45,7 +45,7 @@ const pause = (millis: number) => new Promise<void>((resolve) => void setTimeout
 
 const isWebAddress = (url: string): boolean => /^https?:\/\//.test(url)
 
-/** `completed` is told of each account that was connected, `failed` of each attempt that was in vain. */
+/** Calls `completed` for each account that was connected, and `failed` for each attempt that did not connect one. */
 export const makeAttempts = (
   { client, whenOpen }: PanelSession,
   completed: (target: AttemptTarget, connectionId: string) => void,
