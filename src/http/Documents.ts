@@ -186,10 +186,20 @@ const surfaceC = HttpApi.make("svc-c")
   }))
 
 /** What embed sessions may call, as they do. Its examples are those of callers with a key, and so are left out. */
-const operationsOfSessions: ReadonlyArray<Contract> = Surfaces.surfaceC.flatMap(({ example: _example, ...one }) =>
-  one.sessions === undefined
-    ? []
-    : [{ ...one, input: { ...one.input, ...one.sessions.input }, outputs: one.sessions.outputs }]
+const operationsOfSessions: ReadonlyArray<Contract> = [...Surfaces.surfaceCStart, ...Surfaces.surfaceC].flatMap(
+  ({ example: _example, ...one }) =>
+    one.sessions === undefined
+      ? []
+      : [
+          {
+            ...one,
+            ...one.sessions.words,
+            input: { ...one.input, ...one.sessions.input },
+            outputs: one.sessions.outputs,
+            // The headers by which keys say for whom they act are not for sessions.
+            form: { ...one.form, tenancy: "reach" as const }
+          }
+        ]
 )
 
 const embedScheme = {

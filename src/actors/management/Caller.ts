@@ -6,7 +6,7 @@ import type { CustomerId, OrganisationId, RequestId, SpaceId } from "../../domai
 import type { Permission } from "../../domain/access/Permission.js"
 import type { Plan } from "../../domain/organisation/Plan.js"
 import type { RunReach } from "../../domain/run/RunJournal.js"
-import type { ScopeType } from "../../domain/access/ResourceScope.js"
+import { scopeIds, type ScopeType } from "../../domain/access/ResourceScope.js"
 import type { KnownKey } from "../ports/organisation/Keys.js"
 
 /**
@@ -95,10 +95,13 @@ export const scopedIds = ({ scope }: Principal, type: ScopeType): ReadonlyArray<
   return ids === undefined ? undefined : [...ids]
 }
 
-/** The resources that runs of a caller may use; `undefined`: all. */
-export const runReach = ({ permissions, scope }: Principal): RunReach | undefined => {
-  const { connection, connector, secret } = scope
-  const mayUseRecords = permissions.has("unified_api:execute")
+/**
+ * The resources that runs of a caller may use; `undefined`: all. What an embed session starts the organisation has offered:
+ * it is narrowed as the session's key is, and neither by the connectors of the page nor by what an end user may do.
+ */
+export const runReach = ({ bounds, embedded, permissions, scope }: Principal): RunReach | undefined => {
+  const { connection, connector, secret } = embedded === null ? scope : scopeIds(bounds.resourceScope)
+  const mayUseRecords = embedded !== null || permissions.has("unified_api:execute")
   if (connection === undefined && connector === undefined && secret === undefined && mayUseRecords) return undefined
   return {
     ...(mayUseRecords ? {} : { records: "none" }),

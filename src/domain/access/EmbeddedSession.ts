@@ -19,6 +19,7 @@ const Integration = Schema.Struct({
 const Action = Schema.Struct({
   id: Schema.String,
   title: Schema.String,
+  workflowId: Schema.String.annotations({ description: "what is run, with input by `inputSchema`" }),
   inputSchema: Schema.NullOr(JsonObject),
   confirm: NullableText
 })
@@ -45,7 +46,7 @@ export const EmbeddedSession = Schema.Struct({
   expiresAt: AnsweredTime
 }).annotations({ identifier: "EmbeddedSession" })
 
-/** Without what only the company needs: which workflows run. */
+/** Without what only the company needs: which workflows an integration runs. */
 const shownFeatures = ({ actions, disconnect, integrations, runs }: WidgetVersion["features"]) => ({
   integrations: integrations.map(({ configSchema, connectors, description, slug, title }) => ({
     slug,
@@ -54,7 +55,13 @@ const shownFeatures = ({ actions, disconnect, integrations, runs }: WidgetVersio
     connectors,
     configSchema
   })),
-  actions: actions.map(({ confirm, id, inputSchema, title }) => ({ id, title, inputSchema, confirm })),
+  actions: actions.map(({ confirm, id, inputSchema, title, workflowId }) => ({
+    id,
+    title,
+    workflowId,
+    inputSchema,
+    confirm
+  })),
   runs,
   disconnect
 })

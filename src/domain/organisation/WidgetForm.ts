@@ -99,3 +99,38 @@ export const formMistakes = (path: string, schema: JsonObject): Mistakes =>
   schema["type"] === "object"
     ? groupMistakes(path, schema, [...ofObject, "$schema"], false)
     : mistakeAt(`${path}.type`, code, "must be object, whose properties are the form's fields")
+
+// --- What a person may send ---
+
+/** The schemas of the properties of a form, by their names. */
+const propertiesOf = (form: JsonObject | null): JsonObject => {
+  const properties = form?.["properties"]
+  return properties !== undefined && isObject(properties) ? properties : {}
+}
+
+/** A schema without more properties than it names, unless it says that there may be others. */
+const closedObject = (schema: JsonObject): JsonObject => ({ additionalProperties: false, ...schema })
+
+/** The form as what a person may send: nothing that it has no field for, unless it says so. `null`: nothing. */
+export const closedForm = (form: JsonObject | null): JsonObject => ({
+  ...closedObject({ type: "object", ...form }),
+  properties: Object.fromEntries(
+    Object.entries(propertiesOf(form)).map(([name, one]) => [
+      name,
+      isObject(one) && one["type"] === "object" ? closedObject(one) : one
+    ])
+  )
+})
+
+/** Of the values those that the form has a field for. */
+export const formValues = (form: JsonObject | null, values: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(propertiesOf(form), name)))
+
+/** The values that the form has no field for, and those that were sent. A form that allows no others drops the former. */
+export const withFormValues = (form: JsonObject | null, before: JsonObject, sent: JsonObject): JsonObject => {
+  const kept =
+    form?.["additionalProperties"] === false
+      ? []
+      : Object.entries(before).filter(([name]) => !Object.hasOwn(propertiesOf(form), name))
+  return { ...Object.fromEntries(kept), ...sent }
+}

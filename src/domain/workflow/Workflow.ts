@@ -33,7 +33,7 @@ export const calledFlow = (path: string): string | undefined => {
 }
 
 /** `draft`: has no published version. `archived`: starts no runs until it is published again. */
-const WorkflowStatus = Schema.Literal("draft", "published", "archived")
+export const WorkflowStatus = Schema.Literal("draft", "published", "archived")
 export type WorkflowStatus = typeof WorkflowStatus.Type
 
 export const WorkflowForm = Schema.Literal("code", "steps")

@@ -9,15 +9,17 @@ import { Runnables } from "../../actors/ports/run/Runnables.js"
 import { type Failure, NotFound, refuseWith, type Unavailable } from "../../domain/Failure.js"
 import type { CustomerId, WorkflowId } from "../../domain/Ids.js"
 import { disabledRefusal } from "../../domain/workflow/Workflow.js"
-import { make as makeCustomerContext } from "../../actors/management/access/CustomerContext.js"
+import { type CustomerContext, make as makeCustomerContext } from "../../actors/management/access/CustomerContext.js"
 import { outOfScope, type Principal } from "../../actors/management/Caller.js"
+import { OfferedStarts } from "../../actors/management/embed/OfferedStarts.js"
 import { makeDraftRuns } from "../../actors/management/run/DraftRuns.js"
 import { StartQuota } from "../../actors/management/organisation/StartQuota.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { runClaim } from "../RunClaim.js"
 import type { RawReply, RawRequest } from "../Wire.js"
-import { type ExecuteBody, exactInput, readExecuteBody, readFlowBody } from "./ExecuteBody.js"
+import { type ExecuteBody, exactInput, readExecuteBody, readFlowBody, readOfferedBody } from "./ExecuteBody.js"
 import { type FailureReply, flowSurface, stageOf } from "./FlowCall.js"
+import { offeredSurface } from "./OfferedReply.js"
 import { executionSurface, type StartSurface } from "./RunReply.js"
 import { makeFlowAuth } from "./FlowAuth.js"
 import { environmentOf, makeStartChecks } from "./StartChecks.js"
@@ -35,13 +37,16 @@ interface StartCall {
   readonly draft: boolean
   readonly environment: string
   readonly surface: StartSurface
+  /** Where it is not that of the request's headers. */
+  readonly context?: CustomerContext
 }
 
 export const make = Effect.gen(function* () {
   const { resolveContext } = yield* makeCustomerContext
   const runnables = yield* Runnables
   const executions = yield* Executions
-  const { checkCallback, checkInput } = yield* makeStartChecks
+  const { checkCallback, checkForm, checkInput } = yield* makeStartChecks
+  const offers = yield* OfferedStarts
   const { authenticate } = yield* makeFlowAuth
   const { requestedStart } = yield* makeStartRequests
   const { replyTo } = yield* makeStartReplies
@@ -64,7 +69,7 @@ export const make = Effect.gen(function* () {
     const { body, draft, environment, surface } = call
     yield* refuseWith(outOfScope(caller, "environment", environment))
     const claim = yield* runClaim(digests, caller, request, request.body)
-    const context = yield* resolveContext(caller, request)
+    const context = call.context ?? (yield* resolveContext(caller, request))
     const customer = context.customer?.id ?? null
     if (draft) yield* checkDraft(exchange, environment, customer)
     const workflow = yield* typeof call.workflow === "function"
@@ -94,7 +99,25 @@ export const make = Effect.gen(function* () {
     const started = yield* quota.countStart(caller, context.customer, start)
     // The run's audit entry commits with its first row.
     exchange.isAudited = true
-    return yield* replyTo({ caller, runnable, started, hash: claim?.hash, now, endedReply: surface.endedReply })
+    return yield* replyTo({ caller, runnable, started, hash: claim?.hash, now, surface })
+  })
+
+  /** Handles the start of an embed session: of what its widget offers, with what its form allows. */
+  const startOffered = Effect.fnUntraced(function* (exchange: Exchange, request: RawRequest, workflow: WorkflowId) {
+    const { caller } = exchange
+    const body = yield* readOfferedBody(request)
+    const { form, ...offered } = yield* offers.find(exchange, workflow)
+    const context = { ...(yield* resolveContext(caller, request)), ...offered }
+    yield* checkForm(caller, form, body.input)
+    const environment = caller.organisation.defaultEnvironment
+    return yield* startRun(exchange, request, {
+      workflow,
+      body,
+      draft: false,
+      environment,
+      surface: offeredSurface,
+      context
+    })
   })
 
   /** Handles `POST …/execute` and `…/run`. `request`: the request with its body; `surface`: how the end is answered. */
@@ -105,6 +128,7 @@ export const make = Effect.gen(function* () {
   ) {
     const { workflowId: workflow = "" } = exchange.params
     if (!isWorkflowId(workflow)) return yield* new NotFound({ what: "workflow" })
+    if (exchange.caller.embedded !== null) return yield* startOffered(exchange, request, workflow)
     yield* refuseWith(outOfScope(exchange.caller, "workflow", workflow))
     const body = yield* readExecuteBody(request)
     const environment = yield* environmentOf(exchange.caller, request, body)

@@ -60,6 +60,12 @@ const mockingOf = (
 export const readExecuteBody = (request: RawRequest): Either.Either<StartBody, BodyFailure> =>
   Either.flatMap(readJson(request, bodyBytes.execute), (json) => bodyOf(json))
 
+const offeredMembers = new Set(["input"])
+
+/** Parses the body of an embed session's start, which says nothing but the input. */
+export const readOfferedBody = (request: RawRequest): Either.Either<ExecuteBody, BodyFailure> =>
+  Either.flatMap(readJson(request, bodyBytes.execute), (json) => bodyOf(json, offeredMembers))
+
 const flowMembers = new Set(["input", "metadata", "callback"])
 
 /** Parses the body of a call by name, whose environment the header `stage` says. */

@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { Conflict, DatasourceFailed, type Failure, FlowFailed, NotFound, TimedOut } from "../../domain/Failure.js"
 import { flowCall } from "../../domain/Limits.js"
 import type { RawReply, RequestHead } from "../Wire.js"
-import { type EndedRun, flowAnswer, runHeaders, type StartSurface } from "./RunReply.js"
+import { acceptedReply, type EndedRun, flowAnswer, runHeaders, type StartSurface } from "./RunReply.js"
 import { isEnvironmentSlug, latestEnvironment } from "../../domain/organisation/Environment.js"
 
 /** The surface's reply to a failure. `now`: Unix milliseconds. */
@@ -26,6 +26,7 @@ export const stageOf = ({
 
 /** What surface B does with a start. */
 export const flowSurface = (failureReply: FailureReply): StartSurface => ({
+  acceptedReply,
   hasCustomAuth: true,
   synchronous: ({ timeoutMillis }) => ({
     synchronousMillis: Math.min(timeoutMillis ?? flowCall.defaultMillis, flowCall.mostMillis)

@@ -29,6 +29,7 @@ export type EndedReply = (
 /** How a surface differs in the start of a run. */
 export interface StartSurface {
   readonly endedReply: EndedReply
+  readonly acceptedReply: typeof acceptedReply
   /** Whether a flow's own authentication is checked. */
   readonly hasCustomAuth: boolean
   /** How long the caller of an Instant run waits, where it is not the tier's ceiling. */
@@ -100,4 +101,9 @@ export const acceptedReply = (
   )
 
 /** Surfaces A and C. */
-export const executionSurface: StartSurface = { endedReply, hasCustomAuth: false, synchronous: () => ({}) }
+export const executionSurface: StartSurface = {
+  endedReply,
+  acceptedReply,
+  hasCustomAuth: false,
+  synchronous: () => ({})
+}

@@ -5,6 +5,7 @@ import { Computations, tooCostlyDetail } from "../../actors/ports/Computations.j
 import { Egress } from "../../actors/ports/Egress.js"
 import type { Runnable } from "../../actors/ports/run/Runnables.js"
 import { type Failure, InvalidRequest, refuseUrl, ValidationFailed } from "../../domain/Failure.js"
+import type { OrganisationId } from "../../domain/Ids.js"
 import type { JsonObject } from "../../domain/Json.js"
 import { isEnvironmentSlug, latestEnvironment } from "../../domain/organisation/Environment.js"
 import type { RawRequest } from "../Wire.js"
@@ -37,20 +38,34 @@ export const makeStartChecks = Effect.gen(function* () {
   const { compute } = yield* Computations
   const egress = yield* Egress
 
-  /** Fails if the input breaks the workflow's input contract. */
-  const checkInput = Effect.fnUntraced(function* ({ inputContract, organisationId }: Runnable, input: JsonObject) {
-    if (inputContract === null) return
-    const details = yield* compute("checkValue", organisationId, { schema: inputContract, value: input }).pipe(
+  /** Fails if the input breaks the schema. `what`: the schema in words. */
+  const checkSchema = Effect.fnUntraced(function* (
+    organisationId: OrganisationId,
+    schema: JsonObject,
+    input: JsonObject,
+    what: string
+  ) {
+    const details = yield* compute("checkValue", organisationId, { schema, value: input }).pipe(
       Effect.catchTag("TooCostly", (error) => Effect.succeed([tooCostlyDetail("", error)]))
     )
     const [first] = details
     if (first !== undefined)
       return yield* new ValidationFailed({
         code: "INPUT_CONTRACT_VIOLATION",
-        message: `input breaks the workflow's input contract: ${first.message}`,
+        message: `input breaks ${what}: ${first.message}`,
         details: details.map((detail) => ({ ...detail, path: detail.path === "" ? "input" : `input.${detail.path}` }))
       })
   })
+
+  /** Fails if the input breaks the workflow's input contract. */
+  const checkInput = ({ inputContract, organisationId }: Runnable, input: JsonObject) =>
+    inputContract === null
+      ? Effect.void
+      : checkSchema(organisationId, inputContract, input, "the workflow's input contract")
+
+  /** Fails unless the form of the action that an embed session starts allows the input. */
+  const checkForm = ({ organisationId }: Principal, form: JsonObject, input: JsonObject) =>
+    checkSchema(organisationId, form, input, "the form of the action")
 
   /** The callback of the body or the header `x-svc-callback-url`; fails if its URL cannot be called. */
   const checkCallback = (request: RawRequest, body: ExecuteBody): Effect.Effect<ExecuteBody["callback"], Failure> => {
@@ -63,5 +78,5 @@ export const makeStartChecks = Effect.gen(function* () {
     })
   }
 
-  return { checkCallback, checkInput }
+  return { checkCallback, checkForm, checkInput }
 })

@@ -9,7 +9,7 @@ import { type Failure, IdempotencyInProgress, Unavailable } from "../../domain/F
 import type { ExecutionId } from "../../domain/Ids.js"
 import { idempotencyKeyReused } from "../../domain/run/RunClaim.js"
 import type { RawReply } from "../Wire.js"
-import { acceptedReply, type EndedReply, type EndedRun } from "./RunReply.js"
+import type { EndedRun, StartSurface } from "./RunReply.js"
 
 /** A start that is answered. */
 interface AnsweredStart {
@@ -20,7 +20,7 @@ interface AnsweredStart {
   readonly hash: string | undefined
   /** Unix milliseconds. */
   readonly now: number
-  readonly endedReply: EndedReply
+  readonly surface: Pick<StartSurface, "acceptedReply" | "endedReply">
 }
 
 /** A run that has ended, from its record. */
@@ -39,19 +39,19 @@ export const makeStartReplies = Effect.gen(function* () {
   const reads = yield* ExecutionReads
 
   const replyTo = (start: AnsweredStart): Effect.Effect<RawReply, Failure> => {
-    const { caller, hash, now, runnable, started } = start
+    const { caller, hash, now, runnable, started, surface } = start
     switch (started._tag) {
       case "Ended": {
         const { answerStatus, error, output, run, status, statusReason } = started.end
         const ended = { id: run.id, status, statusReason, version: runnable.version, output, error, answerStatus }
-        return Effect.succeed(start.endedReply(ended, caller.requestId, now))
+        return Effect.succeed(surface.endedReply(ended, caller.requestId, now))
       }
       case "Moved":
         return replyFromRecord(start, started.run.id)
       case "Accepted": {
         const { record, tier, id } = started.run
         return Effect.succeed(
-          acceptedReply(
+          surface.acceptedReply(
             { id, tier, version: runnable.version, callback: record.callbackUrl !== null },
             caller.requestId
           )
@@ -64,18 +64,18 @@ export const makeStartReplies = Effect.gen(function* () {
 
   /** Answers from the record of a run that has ended on another node. */
   const replyFromRecord = Effect.fnUntraced(function* (
-    { caller, endedReply, now }: AnsweredStart,
+    { caller, now, surface }: AnsweredStart,
     id: ExecutionId
   ): Effect.fn.Return<RawReply, Failure> {
     const found = yield* reads.find(caller, id)
     if (Option.isNone(found) || !isTerminal(found.value.view.status))
       return yield* new Unavailable({ reason: "the run is taken over by another node", retryAfterSeconds: 1 })
-    return endedReply(recordedRun(found.value), caller.requestId, now)
+    return surface.endedReply(recordedRun(found.value), caller.requestId, now)
   })
 
   /** Answers a repetition from the run that claimed the key. */
   const replyToRepetition = Effect.fnUntraced(function* (
-    { caller, endedReply, now }: AnsweredStart,
+    { caller, now, surface }: AnsweredStart,
     target: ExecutionId,
     sameBody: boolean
   ): Effect.fn.Return<RawReply, Failure> {
@@ -89,14 +89,14 @@ export const makeStartReplies = Effect.gen(function* () {
     const { record, view: run } = found.value
     const replayHeader = { "idempotent-replayed": "true" }
     if (run.tier !== "instant") {
-      return acceptedReply(
+      return surface.acceptedReply(
         { id: run.id, tier: run.tier, version: run.workflowVersion, callback: record.callbackUrl !== null },
         caller.requestId,
         replayHeader
       )
     }
     if (!isTerminal(run.status)) return yield* new IdempotencyInProgress()
-    return endedReply(recordedRun(found.value), caller.requestId, now, replayHeader)
+    return surface.endedReply(recordedRun(found.value), caller.requestId, now, replayHeader)
   })
 
   return { replyTo }

@@ -30,7 +30,8 @@ export const makeStartRequests = Effect.gen(function* () {
       ...startBy(caller),
       runnable,
       environment,
-      headers: workflowHeaders(request.headers),
+      // A page sends what it likes: of it the workflow gets the input that its form allows.
+      headers: caller.embedded === null ? workflowHeaders(request.headers) : {},
       customer: context.customer === null ? null : { id: context.customer.id, ref: context.customer.externalRef },
       installation: context.installation,
       connections: context.connections,

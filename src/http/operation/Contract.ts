@@ -107,6 +107,8 @@ export interface SessionUse {
   readonly permit: Permit
   readonly input: { readonly query: AnySchema | undefined; readonly body: AnySchema | undefined }
   readonly outputs: ReadonlyArray<Answer>
+  /** Where the operation's own words are not true of sessions. */
+  readonly words: Partial<Pick<Words, "answers" | "description">>
   /** It refreshes tokens, and so takes one that has just expired. */
   readonly refreshesTokens: boolean
 }

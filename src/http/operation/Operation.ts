@@ -94,6 +94,7 @@ interface SessionRow<Path, Query, Body, A, S, R> {
   // oxlint-disable-next-line typescript/no-explicit-any -- As above.
   readonly body?: Schema.Schema<Body, any>
   readonly output: Output<A>
+  readonly words?: Partial<Pick<Words, "answers" | "description">>
   readonly refreshesTokens?: boolean
   readonly with: Effect.Effect<S, never, R>
   readonly use: UseCase<S, Path, Query, Body, A>
@@ -138,7 +139,7 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
   sessions,
   sharing,
   summary
-}: ContractRow<P, Path, Query, Body, A> & { readonly sessions?: AnySessionRow }): Contract => {
+}: ContractRow<P, Path, Query, Body, A> & { readonly sessions?: Omit<AnySessionRow, "use" | "with"> }): Contract => {
   const [method, path] = route.split(" ") as [Method, P]
   const [group = "", own = ""] = name.split(".")
   return {
@@ -169,6 +170,7 @@ export const contract = <const P extends string, Path = ParamsOf<P>, Query = unk
             permit: sessions.permit ?? permit,
             input: { query: sessions.query ?? query, body: sessions.body ?? body },
             outputs: sessions.output.answers,
+            words: sessions.words ?? {},
             refreshesTokens: sessions.refreshesTokens === true
           }
   }

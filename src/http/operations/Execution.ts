@@ -11,6 +11,8 @@ import { ProxyFailures, RunFailures } from "../ErrorSchemas.js"
 import { auditAction, auditRead, type Contract, type Method } from "../operation/Contract.js"
 import { contract } from "../operation/Operation.js"
 import { bareValues, bareValue } from "../operation/Output.js"
+import { strictPayload } from "../PayloadSchema.js"
+import { EmbeddedRun, StartOffered } from "../../domain/run/EmbeddedExecution.js"
 
 const ExecuteRequest = Schema.Struct({
   input: Schema.optional(JsonObject),
@@ -64,7 +66,8 @@ const startDescription =
 const start = (
   name: "execution.execute" | "run.run",
   path: string,
-  words: { readonly summary: string; readonly description: string }
+  words: { readonly summary: string; readonly description: string },
+  sessions: Parameters<typeof contract>[0]["sessions"] = undefined
 ): Contract =>
   contract({
     name,
@@ -84,7 +87,8 @@ const start = (
     audit: auditAction("workflow.execute"),
     sharing: "customers",
     scoped: { workflow: "record", environment: "record", connection: "record", connector: "record", secret: "reach" },
-    form: { body: "handler", idempotency: "run", tenancy: "act" }
+    form: { body: "handler", idempotency: "run", tenancy: "act" },
+    ...(sessions === undefined ? {} : { sessions })
   })
 
 /** The start of a run on surface A. */
@@ -93,11 +97,33 @@ export const executeContract = start("execution.execute", "/api/v1/workflows/:wo
   description: "Runs a published version of the workflow in an environment."
 })
 
-/** The same start on surface C. */
-export const runContract = start("run.run", "/api/v1/workflows/:workflowId/run", {
-  summary: "Run a workflow",
-  description: "The same as `POST /api/v1/workflows/{workflowId}/execute` of surface A."
+/** A run of an embed session, which goes on. */
+const AcceptedOffered = EmbeddedRun.annotations({
+  identifier: "AcceptedOffered",
+  ...HttpApiSchema.annotations({ status: 202 })
 })
+
+/** The same start on surface C; embed sessions start what their widget offers. */
+export const runContract = start(
+  "run.run",
+  "/api/v1/workflows/:workflowId/run",
+  {
+    summary: "Run a workflow",
+    description: "The same as `POST /api/v1/workflows/{workflowId}/execute` of surface A."
+  },
+  {
+    words: {
+      description:
+        "Starts a workflow of an action of the widget, or of an integration that the customer has installed, in the default environment. The integration gives the run its connections and settings. With an Idempotency-Key the run starts once.",
+      answers: {
+        200: "The run has ended, well or not: `status` says how.",
+        202: "The run is accepted, and goes on."
+      }
+    },
+    body: strictPayload(StartOffered),
+    output: bareValues(EmbeddedRun, AcceptedOffered)
+  }
+)
 
 /** The call of a flow by its name on surface B. */
 export const flowContract = contract({

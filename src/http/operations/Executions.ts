@@ -21,6 +21,8 @@ import { Digests } from "../../actors/ports/Digests.js"
 import { runClaim } from "../RunClaim.js"
 import { record, acceptedRecord, page, bareValue } from "../operation/Output.js"
 import { RerunRequest } from "../../domain/run/Rerun.js"
+import { EmbeddedExecutionList, EmbeddedExecutions } from "../../actors/management/embed/EmbeddedExecutions.js"
+import { EmbeddedExecution } from "../../domain/run/EmbeddedExecution.js"
 
 const ExecutionSummary = ExecutionView.annotations({ identifier: "ExecutionSummary" })
 
@@ -72,7 +74,16 @@ export const executionsOperations = [
     query: ExecutionList,
     output: page(ExecutionSummary),
     scoped: { workflow: "list", environment: "list" },
-    use: (history, { context, query }) => history.list(context, query)
+    use: (history, { context, query }) => history.list(context, query),
+    sessions: {
+      words: {
+        description: "Lists the runs of the session's customer in the default environment, if its widget shows runs."
+      },
+      with: EmbeddedExecutions,
+      query: EmbeddedExecutionList,
+      output: page(EmbeddedExecution),
+      use: (executions, { context, query }) => executions.list(context, query)
+    }
   }),
   ofStatistics({
     name: "executions.stats",
@@ -105,7 +116,13 @@ export const executionsOperations = [
     answers: { 200: "The execution." },
     route: "GET /api/v1/executions/:eid",
     output: record(Execution),
-    use: (history, { context, path }) => history.get(context, path.eid)
+    use: (history, { context, path }) => history.get(context, path.eid),
+    sessions: {
+      words: { description: "Reads how a run goes, if the widget shows runs." },
+      with: EmbeddedExecutions,
+      output: record(EmbeddedExecution),
+      use: (executions, { context, path }) => executions.get(context, path.eid)
+    }
   }),
   operation({
     name: "executions.cancel",

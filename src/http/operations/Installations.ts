@@ -5,6 +5,12 @@ import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
 import { InstallationList, Installations } from "../../actors/management/organisation/Installations.js"
 import { record, newRecord, page, empty } from "../operation/Output.js"
+import { EmbeddedInstallationList, EmbeddedInstallations } from "../../actors/management/embed/EmbeddedInstallations.js"
+import {
+  ChangeInstallation,
+  EmbeddedInstallation,
+  InstallIntegration
+} from "../../domain/organisation/EmbeddedInstallation.js"
 
 /** A key's scope applies to an installation by all of its workflows, connections and connectors. */
 const recordScope = { workflow: "record", connection: "record", connector: "record" } as const
@@ -16,6 +22,9 @@ const ofInstallations = operationsOf({
   sharing: "customers",
   scoped: recordScope
 })
+
+/** Of its widget's integrations a session does with this permission what keys need more for. */
+const ofSessions = { permit: "widgets:read", with: EmbeddedInstallations } as const
 
 /** The operations of the group `installations`, in the order of the documents. */
 export const installationsOperations = [
@@ -29,7 +38,14 @@ export const installationsOperations = [
     output: page(Installation.View),
     permit: "widgets:read",
     scoped: { workflow: "list", connection: "list", connector: "list" },
-    use: (installations, { context, query }) => installations.list(context, query)
+    use: (installations, { context, query }) => installations.list(context, query),
+    sessions: {
+      ...ofSessions,
+      words: { description: "Lists what of the widget's integrations the customer has installed, newest first." },
+      query: EmbeddedInstallationList,
+      output: page(EmbeddedInstallation),
+      use: (installations, { context, query }) => installations.list(context, query)
+    }
   }),
   ofInstallations({
     name: "installations.create",
@@ -46,7 +62,17 @@ export const installationsOperations = [
     body: strictPayload(Installation.Create),
     output: newRecord(Installation.View),
     permit: "widgets:create",
-    use: (installations, { context, body }) => installations.create(context, body)
+    use: (installations, { context, body }) => installations.create(context, body),
+    sessions: {
+      ...ofSessions,
+      words: {
+        description:
+          "Installs an integration of the session's widget for its customer: with connections to the integration's connectors, and with settings by its `configSchema`. Its workflows are the widget's."
+      },
+      body: strictPayload(InstallIntegration),
+      output: newRecord(EmbeddedInstallation),
+      use: (installations, { context, body }) => installations.create(context, body)
+    }
   }),
   ofInstallations({
     name: "installations.get",
@@ -56,7 +82,12 @@ export const installationsOperations = [
     route: "GET /api/v1/installations/:inst",
     output: record(Installation.View),
     permit: "widgets:read",
-    use: (installations, { context, path }) => installations.get(context, path.inst)
+    use: (installations, { context, path }) => installations.get(context, path.inst),
+    sessions: {
+      ...ofSessions,
+      output: record(EmbeddedInstallation),
+      use: (installations, { context, path }) => installations.get(context, path.inst)
+    }
   }),
   ofInstallations({
     name: "installations.update",
@@ -68,7 +99,13 @@ export const installationsOperations = [
     body: putPayload(UpdateInstallation, Installation.View),
     output: record(Installation.View),
     permit: "widgets:update",
-    use: (installations, { context, path, body }) => installations.update(context, path.inst, body)
+    use: (installations, { context, path, body }) => installations.update(context, path.inst, body),
+    sessions: {
+      ...ofSessions,
+      body: putPayload(ChangeInstallation, EmbeddedInstallation),
+      output: record(EmbeddedInstallation),
+      use: (installations, { context, path, body }) => installations.change(context, path.inst, body)
+    }
   }),
   ofInstallations({
     name: "installations.uninstall",
@@ -79,6 +116,11 @@ export const installationsOperations = [
     output: empty,
     permit: "widgets:delete",
     audit: auditAction("installation.delete"),
-    use: (installations, { context, path }) => installations.uninstall(context, path.inst)
+    use: (installations, { context, path }) => installations.uninstall(context, path.inst),
+    sessions: {
+      ...ofSessions,
+      output: empty,
+      use: (installations, { context, path }) => installations.uninstall(context, path.inst)
+    }
   })
 ] as const

@@ -15,6 +15,8 @@ import { DraftList, WorkflowList, Workflows } from "../../actors/management/work
 import { WorkflowVersions } from "../../actors/management/workflow/WorkflowVersions.js"
 import { NotFound } from "../../domain/Failure.js"
 import { record, newRecord, page, bareValue, empty, file } from "../operation/Output.js"
+import { EmbeddedWorkflowList, EmbeddedWorkflows } from "../../actors/management/embed/EmbeddedWorkflows.js"
+import { EmbeddedWorkflow } from "../../domain/workflow/EmbeddedWorkflow.js"
 import { Publication } from "../../actors/management/workflow/WorkflowPublisher.js"
 
 /** The number of a version in a path. */
@@ -111,7 +113,17 @@ export const workflowsOperations = [
     output: page(WorkflowSummary),
     permit: "workflows:read",
     scoped: { workflow: "list" },
-    use: (workflows, { context, query }) => workflows.list(context, query)
+    use: (workflows, { context, query }) => workflows.list(context, query),
+    sessions: {
+      words: {
+        description:
+          "Lists the workflows that the session may start: those of its widget's actions, and of the integrations that its customer has installed."
+      },
+      with: EmbeddedWorkflows,
+      query: EmbeddedWorkflowList,
+      output: page(EmbeddedWorkflow),
+      use: (workflows, { context, query }) => workflows.list(context, query)
+    }
   }),
   ofWorkflows({
     name: "workflows.create",
@@ -146,7 +158,14 @@ export const workflowsOperations = [
     permit: "workflows:read",
     scoped: { workflow: "path", environment: "list" },
     use: (workflows, { context, path, query }) =>
-      workflows.get(context, path.wid, { include: new Set(query.include?.split(",")) })
+      workflows.get(context, path.wid, { include: new Set(query.include?.split(",")) }),
+    sessions: {
+      words: { description: "Reads a workflow that the session may start." },
+      with: EmbeddedWorkflows,
+      query: Schema.Struct({}),
+      output: record(EmbeddedWorkflow),
+      use: (workflows, { context, path }) => workflows.get(context, path.wid)
+    }
   }),
   ofWorkflows({
     name: "workflows.update",

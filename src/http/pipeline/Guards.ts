@@ -74,8 +74,15 @@ const callRefusal = ({ caller, operation: { permit, sessions } }: GuardedCall): 
 export const refusalOf = (call: GuardedCall): Failure | undefined =>
   callRefusal(call) ?? sharingRefusal(call.caller, call.operation.sharing) ?? scopeRefusal(call)
 
-/** Headers in which callers with a key name person, installation, connections and environment. A session has its own. */
-const headersOfKeys = ["x-svc-env", "x-user-id", "x-installation-id", "x-svc-connections", "x-svc-installation-config"]
+/** Headers in which callers with a key say for whom, with what and where they act. A session has its own. */
+const headersOfKeys = [
+  "x-svc-env",
+  "x-user-id",
+  "x-installation-id",
+  "x-svc-connections",
+  "x-svc-installation-config",
+  "x-svc-callback-url"
+]
 
 /** The refusal of a session that sends a header with which keys say for whom they act. */
 export const headerRefusal = (

@@ -6,7 +6,7 @@ import { GatheredBytes } from "../../domain/GatheredBytes.js"
 import type { ExecutionWithValues } from "../../domain/run/ExecutionView.js"
 import { rpcLimits } from "../../domain/rpc/RpcLimits.js"
 import { errorBody, errorRow } from "../ErrorRows.js"
-import { errorOf, type EndedRun, type StartSurface, wentToItsEnd } from "../execution/RunReply.js"
+import { errorOf, type EndedRun, executionSurface, type StartSurface, wentToItsEnd } from "../execution/RunReply.js"
 import { defaultRules, type SurfaceRules } from "../pipeline/Pipeline.js"
 import { jsonReply, type RawReply, type StreamedBody } from "../Wire.js"
 import type { RpcMethod } from "./RpcMethods.js"
@@ -56,16 +56,14 @@ export const recordedOutcome = (view: ExecutionWithValues): RawReply => jsonRepl
 
 /** Answers with what the run came to. */
 export const runSurface: StartSurface = {
-  endedReply: (run) => jsonReply(200, outcomeOf(run)),
-  hasCustomAuth: false,
-  synchronous: () => ({})
+  ...executionSurface,
+  endedReply: (run) => jsonReply(200, outcomeOf(run))
 }
 
 /** Answers with the run's id. */
 export const startSurface: StartSurface = {
-  endedReply: ({ id, status }) => jsonReply(200, { executionId: id, status, tier: "instant" }),
-  hasCustomAuth: false,
-  synchronous: () => ({})
+  ...executionSurface,
+  endedReply: ({ id, status }) => jsonReply(200, { executionId: id, status, tier: "instant" })
 }
 
 // --- Bodies ---

@@ -121,8 +121,11 @@ export const make = Effect.gen(function* () {
     tenancy: Tenancy,
     implied: CustomerSource
   ): Effect.fn.Return<KnownCustomer | null, Failure> {
+    const own = caller.embedded === null ? null : { id: caller.embedded.customerId }
     const reference =
-      tenancy.customer ?? (implied === "connection" ? yield* customerOfConnection(caller, tenancy.connections) : null)
+      tenancy.customer ??
+      own ??
+      (implied === "connection" ? yield* customerOfConnection(caller, tenancy.connections) : null)
     if (reference === null) return null
     return yield* requireActive(yield* resolveCustomer(caller, (name) => request.headers[name], reference))
   })
@@ -172,13 +175,16 @@ export const make = Effect.gen(function* () {
       customer,
       connections: tenancy.connections === null ? own : yield* checkConnections(caller, customer, tenancy.connections),
       installation: config === null ? null : { id: installation?.id ?? null, config },
-      userId: tenancy.userId
+      userId: caller.embedded?.userId ?? tenancy.userId
     }
   })
 
-  /** Costs no look-up for a request without these headers. A key that reaches only some customers must name one. */
+  /**
+   * Costs no look-up for a request without these headers. A key that reaches only some customers must name one; an embed
+   * session acts for its own customer and person.
+   */
   const resolveContext = (caller: Principal, request: HeaderRequest, implied: CustomerSource = "headers") =>
-    contextHeaders.some((name) => request.headers[name] !== undefined)
+    caller.embedded !== null || contextHeaders.some((name) => request.headers[name] !== undefined)
       ? readContext(caller, request, implied)
       : caller.customers === "all"
         ? Effect.succeed(noCustomer)

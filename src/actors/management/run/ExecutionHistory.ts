@@ -29,8 +29,10 @@ const workflowsOf = (caller: Principal, workflowId: string | undefined) => {
   return outOfScope(caller, "workflow", workflowId) ?? Effect.succeed({ workflowIds: [workflowId] })
 }
 
-const environmentsOf = (caller: Principal): Pick<ExecutionQuery, "environments"> => {
+/** `only`: of what the caller reaches, this environment. */
+const environmentsOf = (caller: Principal, only: string | undefined): Pick<ExecutionQuery, "environments"> => {
   const slugs = scopedIds(caller, "environment")
+  if (only !== undefined) return { environments: slugs?.includes(only) === false ? [] : [only] }
   return slugs === undefined ? {} : { environments: slugs }
 }
 
@@ -63,15 +65,18 @@ const make = Effect.gen(function* () {
   const find = findViewWith(reads)
 
   return {
-    /** Newest first. */
-    list: Effect.fnUntraced(function* ({ caller }: CallContext, params: ExecutionList) {
+    /** Newest first. `environment`: of which they are; without it of all. */
+    list: Effect.fnUntraced(function* (
+      { caller }: CallContext,
+      params: ExecutionList & { readonly environment?: string }
+    ) {
       const size = sizeOf(params)
       const workflows = yield* workflowsOf(caller, params.workflow_id)
       const position = yield* pages.position(params.cursor)
       const rows = yield* reads.list(caller, {
         ...workflows,
         ...customersOf(caller, params.customer_id),
-        ...environmentsOf(caller),
+        ...environmentsOf(caller, params.environment),
         limit: size + 1,
         ...(params.status === undefined ? {} : { status: params.status }),
         ...(params.trigger_type === undefined ? {} : { triggerType: params.trigger_type }),
@@ -84,6 +89,9 @@ const make = Effect.gen(function* () {
     }),
 
     get,
+
+    /** Without input, output and steps. */
+    view: find,
 
     /** The recorded answers of connectors, as fixtures for mocked runs. */
     fixtures: (context: CallContext, id: string) =>
