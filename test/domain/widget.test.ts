@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Either, Schema } from "effect"
 import { EmbedOrigin, EmbedOrigins, embedOrigins } from "../../src/domain/access/EmbedOrigin.js"
 import { contentOf, isSameContent, Widget, widgetLimits, widgetParts } from "../../src/domain/organisation/Widget.js"
-import { formMistakes } from "../../src/domain/organisation/WidgetForm.js"
+import { closedForm, formMistakes, formValues, withFormValues } from "../../src/domain/organisation/WidgetForm.js"
 import { contrastRatio } from "../../src/domain/organisation/Contrast.js"
 import { WidgetTheme } from "../../src/domain/organisation/WidgetTheme.js"
 import { pathText } from "../../src/domain/Issues.js"
@@ -248,5 +248,41 @@ describe("a widget", () => {
     for (const change of [{ name: "S" }, { connectors: [] }, { locale: "de" as const }, { theme: {} }])
       assert.isFalse(isSameContent(content, { ...content, ...change }))
     assert.strictEqual(widgetLimits.widgets, 100)
+  })
+})
+
+describe("what a person may send for a form", () => {
+  const range = { type: "object", properties: { from: { type: "string" } } }
+  const form = { type: "object", properties: { days: { type: "integer" }, range }, required: ["days"] }
+
+  it("has no more members than the form, also in its groups, unless it says that there may be others", () => {
+    assert.deepStrictEqual(closedForm(form), {
+      ...form,
+      additionalProperties: false,
+      properties: { days: { type: "integer" }, range: { ...range, additionalProperties: false } }
+    })
+    assert.strictEqual(closedForm({ ...form, additionalProperties: true })["additionalProperties"], true)
+    assert.deepStrictEqual(closedForm(null), { additionalProperties: false, type: "object", properties: {} })
+  })
+
+  const stored = { days: 1, range: { from: "a", inner: 1 }, inner: { secret: 1 }, constructor: 1 }
+
+  it("is shown without what else is stored", () => {
+    assert.deepStrictEqual(formValues(form, stored), { days: 1, range: { from: "a" } })
+    assert.deepStrictEqual(formValues(null, stored), {})
+    const odd = { type: "object", properties: JSON.parse(`{"__proto__": {"type": "string"}}`) }
+    const values = JSON.parse(`{"__proto__": "a", "b": 1}`)
+    assert.deepStrictEqual(JSON.stringify(formValues(odd, values)), `{"__proto__":"a"}`)
+  })
+
+  it("replaces what the form has fields for, and nothing else", () => {
+    assert.deepStrictEqual(withFormValues(form, stored, { days: 2, range: {} }), {
+      days: 2,
+      range: { inner: 1 },
+      inner: { secret: 1 },
+      constructor: 1
+    } as object)
+    assert.deepStrictEqual(withFormValues({ ...form, additionalProperties: false }, stored, { days: 2 }), { days: 2 })
+    assert.deepStrictEqual(withFormValues(form, {}, { range: { from: "b" } }), { range: { from: "b" } })
   })
 })

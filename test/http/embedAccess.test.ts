@@ -73,6 +73,11 @@ const asked = (route: Route, side: Side) => prepareRequest(route, { world, side,
 describe("an embed session", () => {
   it("may call these, and nothing else", () => {
     assert.deepStrictEqual(ofPages.filter(isOpen).map(nameOf), [
+      "POST /api/v1/workflows/:workflowId/run",
+      "GET /api/v1/workflows",
+      "GET /api/v1/workflows/:wid",
+      "GET /api/v1/executions",
+      "GET /api/v1/executions/:eid",
       "GET /api/v1/connectors",
       "GET /api/v1/connectors/:ctr",
       "GET /api/v1/connections",
@@ -81,6 +86,11 @@ describe("an embed session", () => {
       "PUT /api/v1/connections/:conn",
       "DELETE /api/v1/connections/:conn",
       "POST /api/v1/connections/:conn/reconnect",
+      "GET /api/v1/installations",
+      "POST /api/v1/installations",
+      "GET /api/v1/installations/:inst",
+      "PUT /api/v1/installations/:inst",
+      "DELETE /api/v1/installations/:inst",
       "POST /api/v1/embed/token/refresh",
       "GET /api/v1/embed/sessions/:ems",
       "GET /api/v1/embed/connect-sessions/:cs"
@@ -106,22 +116,26 @@ describe("an embed session", () => {
   )
 })
 
-describe.each(["x-svc-env", "x-user-id", "x-installation-id", "x-svc-connections", "x-svc-installation-config"])(
-  "a session that sends %s",
-  (header) => {
-    it("is told to leave it out", async () => {
-      for (const [method, target] of [
-        ["GET", "/connections"],
-        ["POST", "/connections"],
-        ["POST", "/embed/token/refresh"]
-      ] as const) {
-        const answer = await ada.ask(method, target, { headers: { [header]: "grace" } })
-        assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_HEADER"], answer.text)
-        assert.include(answer.body.message, header)
-      }
-    })
-  }
-)
+describe.each([
+  "x-svc-env",
+  "x-user-id",
+  "x-installation-id",
+  "x-svc-connections",
+  "x-svc-installation-config",
+  "x-svc-callback-url"
+])("a session that sends %s", (header) => {
+  it("is told to leave it out", async () => {
+    for (const [method, target] of [
+      ["GET", "/connections"],
+      ["POST", "/connections"],
+      ["POST", "/embed/token/refresh"]
+    ] as const) {
+      const answer = await ada.ask(method, target, { headers: { [header]: "grace" } })
+      assert.deepStrictEqual([answer.status, answer.body.code], [400, "INVALID_HEADER"], answer.text)
+      assert.include(answer.body.message, header)
+    }
+  })
+})
 
 describe("the records of others", () => {
   /** Requests of a session about a side, of the rows that it may call and that name a record of a customer. */
@@ -178,6 +192,11 @@ describe("the records of others", () => {
     const page = asWith(svc, minted.body.token)
     assert.strictEqual((await page("GET", `/connections/${own}`)).status, 404)
     assert.deepStrictEqual((await page("GET", "/connections")).body.data, [])
+    for (const list of ["/installations", "/workflows"]) assert.deepStrictEqual((await page("GET", list)).body.data, [])
+    for (const record of [`/installations/${inside.installation}`, `/workflows/${inside.workflow}`])
+      assert.strictEqual((await page("GET", record)).status, 404)
+    assert.strictEqual((await page("POST", `/workflows/${inside.workflow}/run`, { body: {} })).status, 404)
+    assert.strictEqual((await page("GET", `/executions/${inside.execution}`)).status, 403)
     assert.strictEqual((await page("GET", `/embed/connect-sessions/${inside.connectSession}`)).status, 404)
     assert.strictEqual((await page("GET", `/connectors/${inside.connector}`)).status, 404)
   })

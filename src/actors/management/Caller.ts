@@ -96,12 +96,16 @@ export const scopedIds = ({ scope }: Principal, type: ScopeType): ReadonlyArray<
 }
 
 /**
- * The resources that runs of a caller may use; `undefined`: all. What an embed session starts the organisation has offered:
- * it is narrowed as the session's key is, and neither by the connectors of the page nor by what an end user may do.
+ * The caller as it is narrowed in what its organisation offers. The connectors of an embed session say what its page connects;
+ * the integrations and workflows that its widget offers are narrowed as its key is.
  */
-export const runReach = ({ bounds, embedded, permissions, scope }: Principal): RunReach | undefined => {
-  const { connection, connector, secret } = embedded === null ? scope : scopeIds(bounds.resourceScope)
-  const mayUseRecords = embedded !== null || permissions.has("unified_api:execute")
+export const narrowedAsOffered = (caller: Principal): Principal =>
+  caller.embedded === null ? caller : { ...caller, scope: scopeIds(caller.bounds.resourceScope) }
+
+/** The resources that runs of a caller may use; `undefined`: all. What a session starts is more than an end user may do. */
+export const runReach = (caller: Principal): RunReach | undefined => {
+  const { connection, connector, secret } = narrowedAsOffered(caller).scope
+  const mayUseRecords = caller.embedded !== null || caller.permissions.has("unified_api:execute")
   if (connection === undefined && connector === undefined && secret === undefined && mayUseRecords) return undefined
   return {
     ...(mayUseRecords ? {} : { records: "none" }),

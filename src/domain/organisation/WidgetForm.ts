@@ -102,35 +102,51 @@ export const formMistakes = (path: string, schema: JsonObject): Mistakes =>
 
 // --- What a person may send ---
 
-/** The schemas of the properties of a form, by their names. */
-const propertiesOf = (form: JsonObject | null): JsonObject => {
-  const properties = form?.["properties"]
+/** The properties of a form, or of a group of it, with their schemas. */
+const propertiesOf = (form: Json | undefined): JsonObject => {
+  const properties = form !== undefined && isObject(form) ? form["properties"] : undefined
   return properties !== undefined && isObject(properties) ? properties : {}
 }
 
-/** A schema without more properties than it names, unless it says that there may be others. */
-const closedObject = (schema: JsonObject): JsonObject => ({ additionalProperties: false, ...schema })
+const isGroup = (schema: Json | undefined): schema is JsonObject =>
+  schema !== undefined && isObject(schema) && schema["type"] === "object"
 
-/** The form as what a person may send: nothing that it has no field for, unless it says so. `null`: nothing. */
+/**
+ * JSON Schema of what a person may send for a form: nothing that it has no field for, unless it says that there may be more.
+ * `null`: nothing at all.
+ */
 export const closedForm = (form: JsonObject | null): JsonObject => ({
-  ...closedObject({ type: "object", ...form }),
+  additionalProperties: false,
+  type: "object",
+  ...form,
   properties: Object.fromEntries(
-    Object.entries(propertiesOf(form)).map(([name, one]) => [
-      name,
-      isObject(one) && one["type"] === "object" ? closedObject(one) : one
-    ])
+    Object.entries(propertiesOf(form)).map(([name, one]) => [name, isGroup(one) ? closedForm(one) : one])
   )
 })
 
-/** Of the values those that the form has a field for. */
-export const formValues = (form: JsonObject | null, values: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(propertiesOf(form), name)))
+/** Of the values those that a form has a field for. */
+export const formValues = (form: JsonObject | null, values: JsonObject): JsonObject => {
+  const properties = propertiesOf(form)
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => {
+      if (!Object.hasOwn(properties, name)) return []
+      const schema = properties[name]
+      return [[name, isGroup(schema) && isObject(value) ? formValues(schema, value) : value]]
+    })
+  )
+}
 
-/** The values that the form has no field for, and those that were sent. A form that allows no others drops the former. */
+/** The values that were sent for a form, and those of before that it has no field for, unless it allows no others. */
 export const withFormValues = (form: JsonObject | null, before: JsonObject, sent: JsonObject): JsonObject => {
-  const kept =
-    form?.["additionalProperties"] === false
-      ? []
-      : Object.entries(before).filter(([name]) => !Object.hasOwn(propertiesOf(form), name))
-  return { ...Object.fromEntries(kept), ...sent }
+  const properties = propertiesOf(form)
+  const kept = Object.entries(before).filter(
+    ([name]) => form?.["additionalProperties"] !== false && !Object.hasOwn(properties, name)
+  )
+  const merged = Object.entries(sent).map(([name, value]) => {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const earlier = Object.hasOwn(before, name) ? before[name] : undefined
+    const isMerged = isGroup(schema) && isObject(value) && earlier !== undefined && isObject(earlier)
+    return [name, isMerged ? withFormValues(schema, earlier, value) : value] as const
+  })
+  return Object.fromEntries([...kept, ...merged])
 }

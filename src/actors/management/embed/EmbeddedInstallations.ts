@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import type { EmbeddedPerson } from "../../../domain/access/Caller.js"
-import { type Failure, invalid, NotFound } from "../../../domain/Failure.js"
+import { type Failure, invalid, NotFound, refuseWith } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import {
@@ -19,7 +19,7 @@ import { closedForm, withFormValues } from "../../../domain/organisation/WidgetF
 import { Computations } from "../../ports/Computations.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CallContext } from "../CallContext.js"
-import type { Principal } from "../Caller.js"
+import { outOfScope, type Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { checkConfig, findInstallation, installationListFilter, viewsOf } from "../organisation/InstallationRecords.js"
 import { Installations } from "../organisation/Installations.js"
@@ -97,6 +97,7 @@ const make = Effect.gen(function* () {
           "NOT_OFFERED",
           `is not one of the integration's connectors: ${connectors.join(", ")}`
         )
+      for (const slug of Object.keys(sent)) yield* refuseWith(outOfScope(context.caller, "connector", slug))
       const added = Object.entries(sent).filter(([slug, id]) => before[slug] !== id)
       const found = yield* tx.connections.list({
         where: { id: added.map(([, id]) => id as ConnectionId) }, // unchecked text from the request

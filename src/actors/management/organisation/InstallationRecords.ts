@@ -25,7 +25,7 @@ import type { ScopeType } from "../../../domain/access/ResourceScope.js"
 import { type Computations, tooCostlyDetail } from "../../ports/Computations.js"
 import type { MemberFilter, Tx } from "../../ports/Records.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
-import { outOfScope, type Principal, scopedIds } from "../Caller.js"
+import { narrowedAsOffered, outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { publishedVersions } from "../workflow/WorkflowRecords.js"
 import { findReached } from "../ReachedRecord.js"
 
@@ -43,7 +43,7 @@ export const installationRefusal = (caller: Principal, { connections, workflowId
     ["connector", Object.keys(connections)]
   ]
   for (const [type, ids] of parts) {
-    const refused = ids.map((id) => outOfScope(caller, type, id)).find((one) => one !== undefined)
+    const refused = ids.map((id) => outOfScope(narrowedAsOffered(caller), type, id)).find((one) => one !== undefined)
     if (refused !== undefined) return refused
   }
   return undefined
@@ -57,7 +57,7 @@ export const installationListFilter = (caller: Principal): ReadonlyArray<MemberF
     ["connector", { member: "connections", part: "keys" }]
   ]
   return conditions.flatMap(([type, condition]) => {
-    const among = scopedIds(caller, type)
+    const among = scopedIds(narrowedAsOffered(caller), type)
     return among === undefined ? [] : [{ ...condition, among }]
   })
 }
