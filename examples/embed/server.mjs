@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { createServer } from "node:http"
 
-const { SVC_URL = "http://127.0.0.1:8080", SVC_KEY, SVC_CUSTOMER, PORT = "4000" } = process.env
+const { SVC_URL = "http://127.0.0.1:8080", SVC_KEY, SVC_CUSTOMER, SVC_WIDGET, PORT = "4000" } = process.env
 if (!SVC_KEY || !SVC_CUSTOMER) {
   console.error("Set SVC_KEY, a key that reaches chosen customers, and SVC_CUSTOMER, one of them (cus_… or ref:…).")
   process.exit(1)
@@ -11,10 +11,11 @@ if (!SVC_KEY || !SVC_CUSTOMER) {
 const page = readFileSync(new URL("page.html", import.meta.url))
 
 const mint = async (origin) => {
+  const session = { endOrgId: SVC_CUSTOMER, userId: "ada", userName: "Ada", allowedOrigins: [origin] }
   const answer = await fetch(`${SVC_URL}/api/v1/embed/token`, {
     method: "POST",
     headers: { authorization: `Bearer ${SVC_KEY}`, "content-type": "application/json" },
-    body: JSON.stringify({ endOrgId: SVC_CUSTOMER, userId: "ada", userName: "Ada", allowedOrigins: [origin] })
+    body: JSON.stringify(SVC_WIDGET ? { ...session, widgetId: SVC_WIDGET } : session)
   })
   const { iframeUrl, message, token } = await answer.json()
   if (!answer.ok) throw new Error(`svc answered ${answer.status}: ${message}`)

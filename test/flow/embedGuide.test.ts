@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 describe.sequential("docs/embed.md", () => {
-  it("mints, calls, connects, refreshes and publishes a widget", async () => {
+  it("mints, calls, connects, refreshes, publishes a widget, installs and starts what it offers", async () => {
     assert.deepStrictEqual(await guide.runAll(directory, guide.shellBlocks("Mint a token")), [])
     const [listed = "", connected = "", refreshed = ""] = await guide.runAll(
       directory,
@@ -35,6 +35,13 @@ describe.sequential("docs/embed.md", () => {
     assert.match(JSON.parse(refreshed).token, /^emb_/)
     const [published = ""] = await guide.runAll(directory, guide.shellBlocks("Widgets"))
     assert.strictEqual(JSON.parse(published).data.status, "published", published)
+    const [ran = "", installed = "", seen = ""] = await guide.runAll(
+      directory,
+      guide.shellBlocks("What a session installs, starts and sees")
+    )
+    assert.strictEqual(JSON.parse(ran).status, "completed", ran)
+    assert.deepInclude(JSON.parse(installed).data, { status: "active", config: { language: "German" } })
+    assert.strictEqual(JSON.parse(seen).data[0].id, JSON.parse(ran).executionId)
     assert.deepStrictEqual(
       guide.blocks.filter((block) => block.language === "sh" && !guide.ran.has(block)).map(({ place }) => place),
       []

@@ -120,6 +120,7 @@ const WidgetFeatures = FeatureMembers.pipe(
       `must have at most ${widgetLimits.features} bytes of JSON`
   )
 )
+/** What a widget offers besides accounts. */
 export type WidgetFeatures = typeof WidgetFeatures.Type
 
 /** What a widget offers besides accounts unless it says so. */
