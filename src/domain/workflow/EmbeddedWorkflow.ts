@@ -1,6 +1,6 @@
 /** What an embed session sees of the workflows that it may start. Contract: embed. */
 import { Schema } from "effect"
-import { Workflow, WorkflowStatus } from "./Workflow.js"
+import { type Workflow, WorkflowStatus } from "./Workflow.js"
 
 /** A workflow in the panel: without its code and settings. */
 export const EmbeddedWorkflow = Schema.Struct({

@@ -11,11 +11,10 @@ import {
   type RenameAccount
 } from "../../../domain/connection/EmbeddedConnection.js"
 import type { ReconnectConnection } from "../../../domain/connection/Requests.js"
-import { actorOf, type EmbeddedPerson } from "../../../domain/access/Caller.js"
+import { actorOf } from "../../../domain/access/Caller.js"
 import { type Failure, Forbidden, NotFound } from "../../../domain/Failure.js"
 import type { ConnectSessionId } from "../../../domain/Ids.js"
 import type { CallContext } from "../CallContext.js"
-import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import {
   connectionListFilter,
@@ -27,17 +26,13 @@ import {
 } from "../connection/ConnectionRecords.js"
 import { CustomerConnections } from "../connection/CustomerConnections.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
-import { widgetOfSession } from "./SessionWidget.js"
+import { embeddedOf, widgetOfSession } from "./SessionWidget.js"
 
 export const EmbeddedConnectionList = listQuery({
   status: Schema.optional(Schema.Literal(...connectionStatuses)),
   connector: optionalText
 })
 type EmbeddedConnectionList = typeof EmbeddedConnectionList.Type
-
-/** Only sessions get here: the rows of operations say so. */
-const embeddedOf = ({ embedded }: Principal): Effect.Effect<EmbeddedPerson, NotFound> =>
-  embedded === null ? Effect.fail(new NotFound({ what: "embed session" })) : Effect.succeed(embedded)
 
 const openedView = ({ connectSessionId, connectUrl, expiresAt, ...view }: OpenedConnection) => ({
   ...embeddedConnection({ ...view, expiresAt }),

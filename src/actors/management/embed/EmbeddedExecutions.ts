@@ -10,7 +10,7 @@ import type { CallContext } from "../CallContext.js"
 import { Changes } from "../Changes.js"
 import { listParams } from "../Pages.js"
 import { ExecutionHistory } from "../run/ExecutionHistory.js"
-import { featuresOfSession } from "./OfferedStarts.js"
+import { featuresOfSession } from "./SessionWidget.js"
 
 /** Without a search, which looks at what sessions do not see. */
 export const EmbeddedExecutionList = Schema.Struct({

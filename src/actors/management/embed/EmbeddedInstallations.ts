@@ -24,7 +24,7 @@ import { Changes } from "../Changes.js"
 import { checkConfig, findInstallation, installationListFilter, viewsOf } from "../organisation/InstallationRecords.js"
 import { Installations } from "../organisation/Installations.js"
 import { listQuery, Pages } from "../Pages.js"
-import { featuresOfSession } from "./OfferedStarts.js"
+import { embeddedOf, featuresOfSession } from "./SessionWidget.js"
 
 export const EmbeddedInstallationList = listQuery({})
 type EmbeddedInstallationList = typeof EmbeddedInstallationList.Type
@@ -46,10 +46,11 @@ const make = Effect.gen(function* () {
   const list = (context: CallContext, params: EmbeddedInstallationList) =>
     read(context, function* (tx) {
       const { caller } = context
+      const { customerId } = yield* embeddedOf(caller)
       const { integrations } = yield* featuresOfSession(tx, caller)
       const page = yield* pages.list(tx.installations, params, {
         where: {
-          customerId: [...(caller.embedded === null ? [] : [caller.embedded.customerId])],
+          customerId,
           status: ["active", "paused"],
           integration: integrations.map(({ slug }) => slug)
         },
@@ -115,9 +116,6 @@ const make = Effect.gen(function* () {
   const checkSettings = (caller: Principal, { configSchema }: OfferedIntegration, config: JsonObject) =>
     checkConfig(compute, caller, closedForm(configSchema), config)
 
-  const personOf = ({ embedded }: Principal): Effect.Effect<EmbeddedPerson, NotFound> =>
-    embedded === null ? Effect.fail(new NotFound({ what: "embed session" })) : Effect.succeed(embedded)
-
   const get = (context: CallContext, id: string) =>
     Effect.flatMap(findOffered(context, id), ({ offered }) =>
       Effect.map(installations.get(context, id), (view) => shown(offered, view))
@@ -125,7 +123,7 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fnUntraced(function* (context: CallContext, input: InstallIntegration) {
     const { caller } = context
-    const person = yield* personOf(caller)
+    const person = yield* embeddedOf(caller)
     const { config = {}, connections = {}, integration } = input
     const offered = yield* read(context, (tx) => offeredBy(tx, caller, integration))
     if (offered === undefined)
@@ -155,7 +153,7 @@ const make = Effect.gen(function* () {
     id: string,
     input: ChangeInstallation
   ): Effect.fn.Return<ReturnType<typeof shown>, Failure> {
-    const person = yield* personOf(context.caller)
+    const person = yield* embeddedOf(context.caller)
     const { before, offered } = yield* findOffered(context, id)
     if (input.connections !== undefined)
       yield* checkConnections(context, person, offered, input.connections, before.connections)

@@ -8,7 +8,8 @@ import type { CallContext } from "../CallContext.js"
 import { outOfScope, type Principal, scopedIds } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { listQuery, Pages } from "../Pages.js"
-import { featuresOfSession, offeredInstallations } from "./OfferedStarts.js"
+import { offeredInstallations } from "./OfferedStarts.js"
+import { embeddedOf, featuresOfSession } from "./SessionWidget.js"
 
 export const EmbeddedWorkflowList = listQuery({})
 type EmbeddedWorkflowList = typeof EmbeddedWorkflowList.Type
@@ -22,10 +23,10 @@ const make = Effect.gen(function* () {
     tx: Tx,
     caller: Principal
   ): Effect.fn.Return<ReadonlyArray<WorkflowId>, Failure> {
-    if (caller.embedded === null) return []
+    const person = yield* embeddedOf(caller)
     const features = yield* featuresOfSession(tx, caller)
     const limit = Math.max(1, features.integrations.length)
-    const installed = yield* offeredInstallations(tx, caller.embedded, features, { limit })
+    const installed = yield* offeredInstallations(tx, person, features, { limit })
     // Texts of a widget are only compared with stored ids.
     const ofActions = features.actions.map(({ workflowId }) => workflowId as WorkflowId)
     return [...new Set([...ofActions, ...installed.flatMap(({ workflowIds }) => workflowIds)])]

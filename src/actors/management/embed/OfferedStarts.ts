@@ -8,24 +8,19 @@ import { type Failure, InvalidState, NotFound } from "../../../domain/Failure.js
 import type { WorkflowId } from "../../../domain/Ids.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import { type Installation, installationOfEvent, ownConnections } from "../../../domain/organisation/Installation.js"
-import { noFeatures, type WidgetFeatures } from "../../../domain/organisation/Widget.js"
+import type { WidgetFeatures } from "../../../domain/organisation/Widget.js"
 import { closedForm } from "../../../domain/organisation/WidgetForm.js"
 import type { Tx } from "../../ports/Records.js"
 import type { CustomerContext } from "../access/CustomerContext.js"
 import type { CallContext } from "../CallContext.js"
-import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
-import { widgetOfSession } from "./SessionWidget.js"
+import { embeddedOf, featuresOfSession } from "./SessionWidget.js"
 
 /** How a workflow is started: with which input, connections and settings. */
 export interface OfferedStart extends Pick<CustomerContext, "connections" | "installation"> {
   /** JSON Schema of the input. */
   readonly form: JsonObject
 }
-
-/** The features of the session's widget; without one it offers none. */
-export const featuresOfSession = (tx: Tx, caller: Principal): Effect.Effect<WidgetFeatures, Failure> =>
-  Effect.map(widgetOfSession(tx, caller), (widget) => widget?.features ?? noFeatures)
 
 /** The installations of the session's customer that its widget offers; `workflow`: those that list it. */
 export const offeredInstallations = (
@@ -65,8 +60,7 @@ const make = Effect.gen(function* () {
    */
   const find = (context: CallContext, workflow: WorkflowId): Effect.Effect<OfferedStart, Failure> =>
     read(context, function* (tx) {
-      const { embedded } = context.caller
-      if (embedded === null) return yield* new NotFound({ what: "workflow" })
+      const embedded = yield* embeddedOf(context.caller)
       context.customerId = embedded.customerId
       const features = yield* featuresOfSession(tx, context.caller)
       const actions = features.actions.filter(({ workflowId }) => workflowId === workflow)
