@@ -166,6 +166,23 @@ describe("a session starts", () => {
     }
   })
 
+  it("each of the workflows of an installation, and none of one that has none", async () => {
+    const customer = await newCustomer()
+    const panel = await sessionOf(widget, customer)
+    await install(customer, "one", { workflowIds: [] })
+    assert.strictEqual((await start(panel, installed)).status, 404)
+    await install(customer, "two", { workflowIds: [unoffered, installed] })
+    for (const id of [unoffered, installed]) assert.strictEqual((await start(panel, id)).status, 200)
+  })
+
+  it("nothing with an input that takes too long to check", async () => {
+    const properties = { name: { type: "string", pattern: "^(a+)+$" } }
+    const actions = [{ id: "slow", title: "Slow", workflowId: echo, inputSchema: { type: "object", properties } }]
+    const panel = await sessionOf(await publishedWidget({ actions }), await newCustomer())
+    const refused = await start(panel, echo, { input: { name: `${"a".repeat(60)}!` } })
+    assert.deepStrictEqual([refused.status, refused.body.code], [422, "INPUT_CONTRACT_VIOLATION"], refused.text)
+  })
+
   it("no installed workflow that is paused, gone, or of several installations", async () => {
     const customer = await newCustomer()
     const panel = await sessionOf(widget, customer)

@@ -41,7 +41,7 @@ export const offeredInstallations = (
     ? Effect.succeed([])
     : tx.installations.list({
         where: { customerId, status: statuses, integration: integrations.map(({ slug }) => slug) },
-        ...(workflow === undefined ? {} : { only: [{ member: "workflowIds", part: "items", among: [workflow] }] }),
+        ...(workflow === undefined ? {} : { some: [{ member: "workflowIds", part: "items", among: [workflow] }] }),
         limit
       })
 
