@@ -71,6 +71,7 @@ import refreshProcesses, { oldestBeside as refreshProcessesBeside } from "./0069
 import readableMigrations, { oldestBeside as readableMigrationsBeside } from "./0070_readable_migrations.js"
 import widgets, { oldestBeside as widgetsBeside } from "./0071_widgets.js"
 import embedSessions, { oldestBeside as embedSessionsBeside } from "./0072_embed_sessions.js"
+import orderedForms, { oldestBeside as orderedFormsBeside } from "./0073_ordered_forms.js"
 
 export const migrations = {
   "0001_tenancy": Effect.asVoid(tenancy),
@@ -143,7 +144,8 @@ export const migrations = {
   "0069_refresh_processes": Effect.asVoid(refreshProcesses),
   "0070_readable_migrations": Effect.asVoid(readableMigrations),
   "0071_widgets": Effect.asVoid(widgets),
-  "0072_embed_sessions": Effect.asVoid(embedSessions)
+  "0072_embed_sessions": Effect.asVoid(embedSessions),
+  "0073_ordered_forms": Effect.asVoid(orderedForms)
 }
 
 /** The oldest service release that may run beside a migration. Those before are of release 1. */
@@ -156,5 +158,6 @@ export const oldestBeside: Readonly<Record<string, number>> = {
   "0069_refresh_processes": refreshProcessesBeside,
   "0070_readable_migrations": readableMigrationsBeside,
   "0071_widgets": widgetsBeside,
-  "0072_embed_sessions": embedSessionsBeside
+  "0072_embed_sessions": embedSessionsBeside,
+  "0073_ordered_forms": orderedFormsBeside
 }

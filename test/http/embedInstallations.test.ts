@@ -262,6 +262,15 @@ describe("a session", () => {
     assert.deepStrictEqual([refused.status, refused.body.code], [403, "RESOURCE_OUT_OF_SCOPE"], refused.text)
   })
 
+  it("has the fields of a form in their order", async () => {
+    const properties = Object.fromEntries(["zone", "a", "middle", "of"].map((name) => [name, { type: "string" }]))
+    const configSchema = { type: "object", properties }
+    const ordered = await publishedWidget({ integrations: [{ slug: "plain", title: "Plain", configSchema }] })
+    const { ask, sessionId } = await sessionOf(ordered, await newCustomer())
+    const { features } = (await ask("GET", `/embed/sessions/${sessionId}`)).body.data
+    assert.deepStrictEqual(Object.keys(features.integrations[0].configSchema.properties), Object.keys(properties))
+  })
+
   it("keeps the version of its widget, and is refused what its plan does not allow", async () => {
     const customer = await newCustomer()
     const mine = await publishedWidget(features())
