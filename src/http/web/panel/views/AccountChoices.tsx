@@ -94,16 +94,8 @@ export const AccountChoice = ({
   if (!mayDo(session, "connections", "read")) return null
   if (!isChoice && !isConnectable && mistake === undefined) return null
   return (
-    <div class="field" role="group" aria-labelledby={`${id}-name`}>
-      {isChoice ? (
-        <label for={id} id={`${id}-name`}>
-          {texts.accountOf(word)}
-        </label>
-      ) : (
-        <span class="label" id={`${id}-name`}>
-          {texts.accountOf(word)}
-        </span>
-      )}
+    <div class="field">
+      {isChoice ? <label for={id}>{texts.accountOf(word)}</label> : <span class="label">{texts.accountOf(word)}</span>}
       {isChoice && (
         <select
           id={id}
