@@ -31,6 +31,8 @@ export const isBusy = (state: ActionState | undefined): boolean =>
 /** The actions by their ids. */
 export interface Actions {
   readonly all: Shared<ReadonlyMap<string, ActionState>>
+  /** The id of the run that was started last. */
+  readonly newest: Shared<string | null>
   /** Starts an action, unless it runs. Resolves with what became of the press once there is an answer. */
   readonly start: (
     action: Pick<OfferedAction, "id" | "workflowId">,
@@ -66,6 +68,7 @@ export const makeActions = (
   { changed, isReadable }: { readonly changed: () => void; readonly isReadable: () => boolean }
 ): Actions => {
   const all = makeShared<ReadonlyMap<string, ActionState>>(new Map())
+  const newest = makeShared<string | null>(null)
   /** Of presses without an answer: the key, and the input that it belongs to. */
   const keys = new Map<string, { readonly key: string; readonly input: string }>()
 
@@ -82,6 +85,7 @@ export const makeActions = (
   }
   const tell = (id: string, executionId: string, status: StartedRun["status"]): void => {
     parent.post("svc:action", { action: id, executionId, status })
+    newest.set(executionId)
     changed()
   }
 
@@ -147,5 +151,5 @@ export const makeActions = (
     all.set(new Map([...all.get()].filter(([one]) => one !== id)))
   }
 
-  return { all, start, forget }
+  return { all, newest, start, forget }
 }

@@ -1,6 +1,6 @@
 /** The runs of the customer, newest first. Nothing is read again by itself unless a run that was started here is missing. */
-import { useCallback, useState } from "preact/hooks"
-import { useListed } from "../session/Pages.js"
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import { type ListedRecords, useListed } from "../session/Pages.js"
 import { bodyOf, type PanelSchemas } from "../session/Session.js"
 import { useShared } from "../Store.js"
 import { useTexts } from "../texts/Words.js"
@@ -36,9 +36,30 @@ const RunRow = ({ createdAt, error, name, status }: ShownRun) => {
   )
 }
 
+/** A run is in the list a moment after it has begun. So often the list is read again for one that is not, and after so long. */
+const misses = { most: 4, millis: 700 } as const
+
+/** Reads again while the run that was started last is missing, a few times. */
+const useMissing = (newest: string | null, { isLoading, rows }: ListedRecords<ShownRun>, again: () => void) => {
+  const missed = useRef<{ readonly id: string | null; readonly times: number }>({ id: null, times: 0 })
+  useEffect(() => {
+    if (newest === null || isLoading || rows.some(({ id }) => id === newest)) return
+    const times = missed.current.id === newest ? missed.current.times : 0
+    if (times >= misses.most) return
+    const timer = setTimeout(
+      () => {
+        missed.current = { id: newest, times: times + 1 }
+        again()
+      },
+      misses.millis * 2 ** times
+    )
+    return () => clearTimeout(timer)
+  }, [newest, isLoading, rows, again])
+}
+
 export const Runs = ({ session }: { readonly session: ShownSession }) => {
   const texts = useTexts()
-  const { runs, session: panel, setUps } = usePanel()
+  const { actions, runs, session: panel, setUps } = usePanel()
   const { client } = panel
   const change = useShared(runs)
   const setUp = useShared(setUps)
@@ -51,6 +72,8 @@ export const Runs = ({ session }: { readonly session: ShownSession }) => {
   )
   const list = useListed(load)
   const { error, hasMore, isLoading, rows } = list
+  const again = useCallback(() => setTimes((before) => before + 1), [])
+  useMissing(useShared(actions.newest), list, again)
   return (
     <Section title={texts.runs}>
       {isLoading && <Loading />}
@@ -62,7 +85,7 @@ export const Runs = ({ session }: { readonly session: ShownSession }) => {
       </ul>
       <ListEnd {...list} />
       {!isLoading && error === null && (
-        <button type="button" class="quiet" onClick={() => setTimes(times + 1)}>
+        <button type="button" class="quiet" onClick={again}>
           {texts.readAgain}
         </button>
       )}
