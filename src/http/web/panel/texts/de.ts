@@ -69,7 +69,7 @@ export const german: Texts = {
   noAccount: "Kein Konto",
   otherAccount: "Konto einer anderen Person",
   connectAccountOf: (name) => `Konto bei ${name} verbinden`,
-  connectAnother: "Weiteres Konto verbinden",
+  connectAnotherOf: (name) => `Weiteres Konto bei ${name} verbinden`,
   actions: "Aktionen",
   run: "Starten",
   isRunning: "Wird ausgeführt …",

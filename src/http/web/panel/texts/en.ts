@@ -63,7 +63,7 @@ export interface Texts {
   readonly noAccount: string
   readonly otherAccount: string
   readonly connectAccountOf: (name: string) => string
-  readonly connectAnother: string
+  readonly connectAnotherOf: (name: string) => string
   readonly actions: string
   readonly run: string
   readonly isRunning: string
@@ -173,7 +173,7 @@ export const english: Texts = {
   noAccount: "No account",
   otherAccount: "Another person’s account",
   connectAccountOf: (name) => `Connect a ${name} account`,
-  connectAnother: "Connect another account",
+  connectAnotherOf: (name) => `Connect another ${name} account`,
   actions: "Actions",
   run: "Start",
   isRunning: "Running…",

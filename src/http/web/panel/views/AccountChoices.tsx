@@ -120,8 +120,8 @@ export const AccountChoice = ({
       )}
       {isConnectable && (
         <div class="actions">
-          <button type="button" class="quiet" aria-label={texts.connectAccountOf(word)} onClick={connect}>
-            {accounts.length === 0 ? texts.connectAccountOf(word) : texts.connectAnother}
+          <button type="button" class="quiet" onClick={connect}>
+            {accounts.length === 0 ? texts.connectAccountOf(word) : texts.connectAnotherOf(word)}
           </button>
         </div>
       )}
