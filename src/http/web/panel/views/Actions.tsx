@@ -133,7 +133,6 @@ export const ActionView = ({ action }: { readonly action: OfferedAction }) => {
         {confirm !== null && <p>{confirm}</p>}
         <Wrong text={mistakes["form"]} />
         <SchemaFields form={input} values={values} mistakes={mistakes} change={setValues} />
-        <div role="status">{busy && <span class="state busy">{texts.isRunning}</span>}</div>
         <div class="actions">
           <button type="submit" aria-disabled={busy}>
             {texts.run}
@@ -141,6 +140,7 @@ export const ActionView = ({ action }: { readonly action: OfferedAction }) => {
           <button type="button" class="quiet" onClick={() => view.set({ name: "home", action: id })}>
             {busy ? texts.back : texts.cancel}
           </button>
+          <div role="status">{busy && <span class="state busy">{texts.isRunning}</span>}</div>
         </div>
       </form>
     </>
