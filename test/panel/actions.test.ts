@@ -60,6 +60,16 @@ afterAll(async () => {
   await Promise.all([shop.close(), gate.close()])
 })
 
+/** Counts the pauses between questions that are over. */
+const countPauses = `{
+  globalThis.pauses = 0
+  const start = setTimeout
+  globalThis.setTimeout = (run, millis, ...more) =>
+    start(() => {
+      run()
+      if (millis >= 1500) pauses += 1
+    }, millis, ...more)
+}`
 const outcome = (panel: ShownPanel, title: string) => rowOf(panel, "Actions", title).getByRole("status")
 const said = (panel: ShownPanel, title: string, text: string) =>
   outcome(panel, title).getByText(text, { exact: true }).waitFor()
@@ -144,7 +154,7 @@ describe("an action", () => {
   })
 
   it("is followed again when the session goes on with another token", async () => {
-    const panel = await customer.show({ widgetId }, { expects: ["401 (Unauthorized)"] })
+    const panel = await customer.show({ widgetId }, { expects: ["401 (Unauthorized)"], before: countPauses })
     await panel.button("Start: Slow one").click()
     await said(panel, "Slow one", "Running…")
     await eventually(
@@ -153,6 +163,12 @@ describe("an action", () => {
     )
     await panels.made("DELETE", `/embed/sessions/${panel.session.sessionId}`)
     await panel.shows("This session has ended")
+    // It would ask again by now.
+    const pauses = await panel.frame.evaluate("pauses")
+    await eventually(
+      () => panel.frame.evaluate("pauses"),
+      (count) => Number(count) > Number(pauses)
+    )
     release()
     await panel.post("svc:token", { token: (await customer.mint({ widgetId })).token })
     await said(panel, "Slow one", "Done")

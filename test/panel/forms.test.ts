@@ -1,7 +1,7 @@
 /** Forms of schemas: what is stored comes back as it was, what is entered is sent as JSON, and mistakes stand at their fields. */
 import { assert, describe, it } from "@effect/vitest"
 import { FastCheck as fc } from "effect"
-import { enteredMistakes, type FormValues, initialValues } from "../../src/http/web/panel/forms/Form.js"
+import { enteredMistakes, entryOf, type FormValues, initialValues } from "../../src/http/web/panel/forms/Form.js"
 import {
   fieldsOfForm,
   formBody,
@@ -253,6 +253,7 @@ describe("a schema", () => {
 
   it("has no mistakes in the values that it begins with, beside those that have to be entered", () => {
     assert.deepStrictEqual(enteredMistakes(english, [], {}), {})
+    assert.isUndefined(entryOf({}, "constructor"))
     assert.deepStrictEqual(
       filled(objectOf({ constructor: { type: "string" } }, { required: ["constructor"] })).mistakes,
       {
