@@ -11,7 +11,7 @@ type StartedRun = PanelSchemas["EmbeddedRun"]
 type OfferedAction = PanelSchemas["EmbeddedSession"]["features"]["actions"][number]
 
 /** How a run has ended. */
-export type RunEnd = Exclude<StartedRun["status"], "pending" | "running">
+export type ActionEnd = Exclude<StartedRun["status"], "pending" | "running">
 
 /** What became of the last press of an action. */
 export type ActionState =
@@ -21,7 +21,7 @@ export type ActionState =
   /** The run goes on, and nothing more is known of it. */
   | { readonly status: "started" }
   /** `message`: what the workflow says, or why it failed. */
-  | { readonly status: "ended"; readonly end: RunEnd; readonly message: string | null }
+  | { readonly status: "ended"; readonly end: ActionEnd; readonly message: string | null }
   | { readonly status: "refused"; readonly error: PanelError }
 
 /** Whether an action can not be started again yet. */
@@ -59,7 +59,7 @@ const isOpenAnswer = ({ code, status }: PanelError): boolean =>
   status >= 500 ||
   code === "IDEMPOTENCY_IN_PROGRESS"
 
-const hasEnded = (status: StartedRun["status"]): status is RunEnd => status !== "pending" && status !== "running"
+const hasEnded = (status: StartedRun["status"]): status is ActionEnd => status !== "pending" && status !== "running"
 
 /** `changed`: called when a run has begun or ended. `isReadable`: whether the session sees its runs. */
 export const makeActions = (

@@ -5,7 +5,7 @@ import { useListed } from "../session/Pages.js"
 import { bodyOf } from "../session/Session.js"
 import { useShared } from "../Store.js"
 import { errorText, useTexts } from "../texts/Words.js"
-import { countUp, type OfferedIntegration, type SetUpIntegration, type ShownSession, usePanel } from "./Panel.js"
+import { countUp, type ShownIntegration, type SetUpIntegration, type ShownSession, usePanel } from "./Panel.js"
 import { ListEnd, Loading, Removal, Section, Wrong } from "./Pieces.js"
 
 const looks = { active: "state good", paused: "state", needs_connection: "state bad" } as const
@@ -61,7 +61,7 @@ const IntegrationRow = ({
   installed,
   integration
 }: {
-  readonly integration: OfferedIntegration
+  readonly integration: ShownIntegration
   readonly installed: SetUpIntegration | undefined
 }) => {
   const texts = useTexts()

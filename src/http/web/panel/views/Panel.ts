@@ -13,7 +13,7 @@ export type ShownSession = PanelSchemas["EmbeddedSession"]
 /** An account of the customer, as sessions see it. */
 export type Account = PanelSchemas["EmbeddedConnection"]
 /** What the session offers to set up. */
-export type OfferedIntegration = ShownSession["features"]["integrations"][number]
+export type ShownIntegration = ShownSession["features"]["integrations"][number]
 /** An integration that is set up. */
 export type SetUpIntegration = PanelSchemas["EmbeddedInstallation"]
 

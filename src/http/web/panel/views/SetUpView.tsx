@@ -19,7 +19,7 @@ import { SchemaFields } from "./FormFields.js"
 import {
   countUp,
   mayDo,
-  type OfferedIntegration,
+  type ShownIntegration,
   type SetUpDraft,
   type SetUpIntegration,
   type ShownSession,
@@ -62,7 +62,7 @@ const connectionMistakes = ({ details }: PanelError, slugs: ReadonlyArray<string
 
 interface Setting {
   readonly session: ShownSession
-  readonly integration: OfferedIntegration
+  readonly integration: ShownIntegration
   readonly installed: SetUpIntegration | null
   /** Shows it as it is now. */
   readonly reload: () => void
