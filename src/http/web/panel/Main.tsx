@@ -1,5 +1,6 @@
 /** Starts the panel in the frame's page. */
 import { render } from "preact"
+import { makeActions } from "./actions/Actions.js"
 import { makeAttempts } from "./connect/Attempts.js"
 import { readFrame, takeToken } from "./frame/FrameData.js"
 import { makeParent, type Parent, type ParentMessage } from "./frame/Parent.js"
@@ -8,7 +9,7 @@ import { makeSession } from "./session/Session.js"
 import { makeShared } from "./Store.js"
 import { languages } from "./texts/Words.js"
 import { App } from "./views/App.js"
-import type { Panel, View } from "./views/Panel.js"
+import { countUp, maySeeRuns, type Panel, type View } from "./views/Panel.js"
 import "./style.css"
 
 /** Tells the page around the panel how high it is, whenever that changes. */
@@ -30,7 +31,7 @@ const start = (root: HTMLElement): void => {
   const locale = makeShared(frame.locale)
   const view = makeShared<View>({ name: "home" })
   const notice = makeShared<string | null>(null)
-  const changes = makeShared(0)
+  const [changes, setUps, runs] = [makeShared(0), makeShared(0), makeShared(0)]
 
   const darkness = matchMedia("(prefers-color-scheme: dark)")
   const showAgain = () => showTheme(theme.get(), darkness.matches)
@@ -57,11 +58,18 @@ const start = (root: HTMLElement): void => {
     ({ connector, name }, connectionId) => {
       parent.post("svc:connection-created", { connectionId, connector })
       notice.set(languages[locale.get()].connected(name))
-      changes.set(changes.get() + 1)
+      countUp(changes)
     },
     ({ connector }, connectionId, message) => parent.post("svc:connection-error", { connectionId, connector, message })
   )
-  const panel: Panel = { session, parent, attempts, view, notice, changes }
+  const actions = makeActions(session, parent, {
+    changed: () => countUp(runs),
+    isReadable: () => {
+      const state = session.state.get()
+      return state.status === "open" && maySeeRuns(state.session)
+    }
+  })
+  const panel: Panel = { session, parent, attempts, actions, view, notice, changes, setUps, runs }
   render(<App panel={panel} locale={locale} />, root)
   tellHeight(root, parent)
 

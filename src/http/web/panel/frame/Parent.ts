@@ -23,6 +23,14 @@ export interface PanelMessages {
     readonly connector: string
     readonly message: string
   }
+  /** An integration was set up, changed, paused, switched on or removed. */
+  readonly "svc:installation-updated": {
+    readonly installationId: string
+    readonly integration: string
+    readonly status: "active" | "paused" | "needs_connection" | "uninstalled"
+  }
+  /** A person started an action, and the run that went on has ended. */
+  readonly "svc:action": { readonly action: string; readonly executionId: string; readonly status: string }
   readonly "svc:resize": { readonly height: number }
 }
 

@@ -3,6 +3,7 @@ import type { Texts } from "./en.js"
 
 /** The texts in German. */
 export const german: Texts = {
+  language: "de",
   title: "Integrationen",
   accounts: "Ihre Konten",
   noAccounts: "Es ist noch kein Konto verbunden.",
@@ -50,6 +51,46 @@ export const german: Texts = {
     pending: "Nicht abgeschlossen",
     disconnected: "Getrennt"
   },
+  integrations: "Automatisierungen",
+  notSetUp: "Nicht eingerichtet",
+  setUpStatus: { active: "Eingeschaltet", paused: "Pausiert", needs_connection: "Ein Konto fehlt" },
+  setUp: "Einrichten",
+  settings: "Einstellungen",
+  pause: "Pausieren",
+  switchOn: "Einschalten",
+  remove: "Entfernen",
+  removeQuestion: (name) => `${name} entfernen? Die Automatisierung endet, und ihre Einstellungen werden gelöscht.`,
+  isSetUp: (name) => `${name} ist eingerichtet.`,
+  saved: (name) => `Die Einstellungen von ${name} sind gespeichert.`,
+  paused: (name) => `${name} ist pausiert.`,
+  switchedOn: (name) => `${name} ist eingeschaltet.`,
+  removed: (name) => `${name} ist entfernt.`,
+  accountOf: (name) => `Konto bei ${name}`,
+  noAccount: "Kein Konto",
+  otherAccount: "Konto einer anderen Person",
+  connectAccountOf: (name) => `Konto bei ${name} verbinden`,
+  connectAnotherOf: (name) => `Weiteres Konto bei ${name} verbinden`,
+  actions: "Aktionen",
+  run: "Starten",
+  isRunning: "Wird ausgeführt …",
+  isStarted: "Gestartet",
+  ends: {
+    completed: "Erledigt",
+    failed: "Das hat nicht funktioniert.",
+    cancelled: "Das wurde abgebrochen.",
+    timed_out: "Das hat zu lange gedauert und wurde beendet."
+  },
+  runs: "Verlauf",
+  noRuns: "Bisher wurde nichts ausgeführt.",
+  readAgain: "Aktualisieren",
+  runStatus: {
+    pending: "Wartet",
+    running: "Läuft",
+    completed: "Erledigt",
+    failed: "Fehlgeschlagen",
+    cancelled: "Abgebrochen",
+    timed_out: "Zu lange gedauert"
+  },
   over: "Diese Sitzung ist beendet",
   overHint: "Laden Sie die Seite neu, um fortzufahren.",
   notLoaded: "Die Integrationen konnten nicht geladen werden.",
@@ -59,6 +100,12 @@ export const german: Texts = {
     number: "Hier muss eine Zahl stehen.",
     from: (least) => `Der Wert muss mindestens ${least} sein.`,
     upTo: (most) => `Der Wert darf höchstens ${most} sein.`,
+    over: (bound) => `Der Wert muss größer als ${bound} sein.`,
+    under: (bound) => `Der Wert muss kleiner als ${bound} sein.`,
+    shortest: (length) => `Hier müssen mindestens ${length} Zeichen stehen.`,
+    longest: (length) => `Hier dürfen höchstens ${length} Zeichen stehen.`,
+    account: "Dieses Konto kann nicht verwendet werden. Bitte wählen Sie ein anderes.",
+    form: "Etwas sieht hier nicht richtig aus. Bitte prüfen Sie Ihre Eingaben.",
     choice: "Bitte wählen Sie aus der Liste.",
     other: "Das sieht nicht richtig aus. Bitte prüfen Sie es.",
     refused: (name) => `${name} hat das nicht angenommen. Bitte prüfen Sie Ihre Eingaben.`
@@ -70,6 +117,8 @@ export const german: Texts = {
     notAllowed: "Das ist hier nicht erlaubt.",
     planLimit: "Im Moment kann nichts hinzugefügt werden. Bitte wenden Sie sich an den Anbieter dieser Seite.",
     missing: "Das gibt es nicht mehr.",
-    changed: "Das wurde inzwischen geändert. Sehen Sie es sich noch einmal an."
+    changed: "Das wurde inzwischen geändert. Sehen Sie es sich noch einmal an.",
+    paused:
+      "Das kann gerade nicht starten: Die zugehörige Automatisierung ist pausiert, oder mehrere sind eingeschaltet. Schalten Sie genau eine ein."
   }
 }

@@ -2,6 +2,8 @@
 
 /** The texts of a language. What a function gets is a name or a number to put in. */
 export interface Texts {
+  /** Its code. */
+  readonly language: string
   readonly title: string
   readonly accounts: string
   readonly noAccounts: string
@@ -43,6 +45,36 @@ export interface Texts {
   readonly status: {
     readonly [status in "active" | "inactive" | "expired" | "failed" | "pending" | "disconnected"]: string
   }
+  readonly integrations: string
+  readonly notSetUp: string
+  readonly setUpStatus: { readonly [status in "active" | "paused" | "needs_connection"]: string }
+  readonly setUp: string
+  readonly settings: string
+  readonly pause: string
+  readonly switchOn: string
+  readonly remove: string
+  readonly removeQuestion: (name: string) => string
+  readonly isSetUp: (name: string) => string
+  readonly saved: (name: string) => string
+  readonly paused: (name: string) => string
+  readonly switchedOn: (name: string) => string
+  readonly removed: (name: string) => string
+  readonly accountOf: (name: string) => string
+  readonly noAccount: string
+  readonly otherAccount: string
+  readonly connectAccountOf: (name: string) => string
+  readonly connectAnotherOf: (name: string) => string
+  readonly actions: string
+  readonly run: string
+  readonly isRunning: string
+  readonly isStarted: string
+  readonly ends: { readonly [end in "completed" | "failed" | "cancelled" | "timed_out"]: string }
+  readonly runs: string
+  readonly noRuns: string
+  readonly readAgain: string
+  readonly runStatus: {
+    readonly [status in "pending" | "running" | "completed" | "failed" | "cancelled" | "timed_out"]: string
+  }
   readonly over: string
   readonly overHint: string
   readonly notLoaded: string
@@ -52,7 +84,13 @@ export interface Texts {
     readonly number: string
     readonly from: (least: number) => string
     readonly upTo: (most: number) => string
+    readonly over: (bound: number) => string
+    readonly under: (bound: number) => string
+    readonly shortest: (length: number) => string
+    readonly longest: (length: number) => string
     readonly choice: string
+    readonly account: string
+    readonly form: string
     readonly other: string
     readonly refused: (name: string) => string
   }
@@ -64,11 +102,13 @@ export interface Texts {
     readonly planLimit: string
     readonly missing: string
     readonly changed: string
+    readonly paused: string
   }
 }
 
 /** The texts in English. */
 export const english: Texts = {
+  language: "en",
   title: "Integrations",
   accounts: "Your accounts",
   noAccounts: "No account is connected yet.",
@@ -115,6 +155,46 @@ export const english: Texts = {
     pending: "Not finished",
     disconnected: "Disconnected"
   },
+  integrations: "Automations",
+  notSetUp: "Not set up",
+  setUpStatus: { active: "On", paused: "Paused", needs_connection: "An account is missing" },
+  setUp: "Set up",
+  settings: "Settings",
+  pause: "Pause",
+  switchOn: "Switch on",
+  remove: "Remove",
+  removeQuestion: (name) => `Remove ${name}? It stops, and its settings are deleted.`,
+  isSetUp: (name) => `${name} is set up.`,
+  saved: (name) => `The settings of ${name} are saved.`,
+  paused: (name) => `${name} is paused.`,
+  switchedOn: (name) => `${name} is switched on.`,
+  removed: (name) => `${name} is removed.`,
+  accountOf: (name) => `${name} account`,
+  noAccount: "No account",
+  otherAccount: "Another person’s account",
+  connectAccountOf: (name) => `Connect a ${name} account`,
+  connectAnotherOf: (name) => `Connect another ${name} account`,
+  actions: "Actions",
+  run: "Start",
+  isRunning: "Running…",
+  isStarted: "Started",
+  ends: {
+    completed: "Done",
+    failed: "This did not work.",
+    cancelled: "This was cancelled.",
+    timed_out: "This took too long and was stopped."
+  },
+  runs: "Activity",
+  noRuns: "Nothing has run yet.",
+  readAgain: "Refresh",
+  runStatus: {
+    pending: "Waiting",
+    running: "Running",
+    completed: "Done",
+    failed: "Failed",
+    cancelled: "Cancelled",
+    timed_out: "Took too long"
+  },
   over: "This session has ended",
   overHint: "Load the page again to go on.",
   notLoaded: "The integrations could not be loaded.",
@@ -124,6 +204,12 @@ export const english: Texts = {
     number: "This must be a number.",
     from: (least) => `This must be ${least} or more.`,
     upTo: (most) => `This must be ${most} or less.`,
+    over: (bound) => `This must be more than ${bound}.`,
+    under: (bound) => `This must be less than ${bound}.`,
+    shortest: (length) => `This must have ${length} characters or more.`,
+    longest: (length) => `This must have ${length} characters or less.`,
+    account: "This account cannot be used. Please choose another one.",
+    form: "Something here does not look right. Please check it.",
     choice: "Please choose one of the list.",
     other: "This does not look right. Please check it.",
     refused: (name) => `${name} did not accept this. Please check what you entered.`
@@ -135,6 +221,7 @@ export const english: Texts = {
     notAllowed: "This is not allowed here.",
     planLimit: "No more can be added at the moment. Please ask the provider of this page.",
     missing: "This does not exist any more.",
-    changed: "It was changed meanwhile. Look at it again."
+    changed: "It was changed meanwhile. Look at it again.",
+    paused: "This cannot start now: its automation is paused, or several are on. Switch on exactly one."
   }
 }

@@ -2,13 +2,11 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import { asPanelError, type PanelError } from "../session/Errors.js"
 import { useListed } from "../session/Pages.js"
-import { bodyOf, type PanelSchemas } from "../session/Session.js"
+import { bodyOf } from "../session/Session.js"
 import { useShared } from "../Store.js"
 import { errorText, useTexts } from "../texts/Words.js"
-import { type Account, mayDo, usePanel } from "./Panel.js"
-import { Icon, ListEnd, Loading, Section } from "./Pieces.js"
-
-type ShownSession = PanelSchemas["EmbeddedSession"]
+import { type Account, countUp, mayDo, type ShownSession, usePanel } from "./Panel.js"
+import { Icon, ListEnd, Loading, Removal, Section } from "./Pieces.js"
 
 /** What a person does with an account beside looking at it. */
 type Doing = "rename" | "disconnect" | null
@@ -61,50 +59,15 @@ const Renaming = ({ account, done }: { readonly account: Account; readonly done:
   )
 }
 
-const Disconnecting = ({
-  account,
-  done
-}: {
-  readonly account: Account
-  readonly done: (isDisconnected: boolean) => void
-}) => {
-  const texts = useTexts()
-  const { client } = usePanel().session
-  const [error, setError] = useState<PanelError | null>(null)
-  const question = useRef<HTMLParagraphElement>(null)
-  useEffect(() => question.current?.focus(), [])
-  const disconnect = () =>
-    bodyOf(client.DELETE("/api/v1/connections/{conn}", { params: { path: { conn: account.id } } })).then(
-      () => done(true),
-      (cause) => setError(asPanelError(cause))
-    )
-  return (
-    <div class="inline" role="group">
-      <p ref={question} tabIndex={-1}>
-        {texts.disconnectQuestion(account.label)}
-      </p>
-      {error !== null && (
-        <p class="wrong" role="alert">
-          {errorText(texts, error)}
-        </p>
-      )}
-      <button type="button" class="danger" onClick={() => void disconnect()}>
-        {texts.disconnect}
-      </button>
-      <button type="button" class="quiet" onClick={() => done(false)}>
-        {texts.cancel}
-      </button>
-    </div>
-  )
-}
-
 const AccountRow = ({ account, session }: { readonly account: Account; readonly session: ShownSession }) => {
   const texts = useTexts()
-  const { changes, notice, parent, view } = usePanel()
+  const { changes, notice, parent, session: panel, view } = usePanel()
   const [doing, setDoing] = useState<Doing>(null)
   const { accountLabel, connector, label, lastError, scope, status } = account
   const mayChange = mayDo(session, "connections", "update")
   const mayDisconnect = mayDo(session, "connections", "delete") && session.features.disconnect
+  // The form for it stands in the connector.
+  const mayReconnect = mayChange && mayDo(session, "connectors", "read")
   const works = status === "active"
   const row = useRef<HTMLLIElement>(null)
   const end = (said: string | null, isGone = false) => {
@@ -113,7 +76,7 @@ const AccountRow = ({ account, session }: { readonly account: Account; readonly 
     setTimeout(() => (isGone ? document.querySelector("h1") : row.current)?.focus())
     if (said === null) return
     notice.set(said)
-    changes.set(changes.get() + 1)
+    countUp(changes)
   }
   return (
     <li class="row" ref={row} tabIndex={-1}>
@@ -129,7 +92,7 @@ const AccountRow = ({ account, session }: { readonly account: Account; readonly 
       </div>
       {doing === null && (
         <div class="actions">
-          {mayChange && (
+          {mayReconnect && (
             <button
               type="button"
               class={works ? "quiet" : ""}
@@ -165,8 +128,12 @@ const AccountRow = ({ account, session }: { readonly account: Account; readonly 
         <Renaming account={account} done={(name) => end(name === null ? null : texts.renamed(name))} />
       )}
       {doing === "disconnect" && (
-        <Disconnecting
-          account={account}
+        <Removal
+          question={texts.disconnectQuestion(label)}
+          word={texts.disconnect}
+          remove={() =>
+            bodyOf(panel.client.DELETE("/api/v1/connections/{conn}", { params: { path: { conn: account.id } } }))
+          }
           done={(isDisconnected) => {
             if (isDisconnected) parent.post("svc:connection-removed", { connectionId: account.id, connector })
             end(isDisconnected ? texts.disconnected(label) : null, isDisconnected)

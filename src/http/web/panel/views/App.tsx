@@ -2,13 +2,27 @@
 import { useEffect, useRef } from "preact/hooks"
 import { type Shared, useShared } from "../Store.js"
 import { languages, TextsOfPanel, useTexts } from "../texts/Words.js"
-import type { PanelSchemas } from "../session/Session.js"
 import { Accounts } from "./Accounts.js"
+import { Actions, ActionView } from "./Actions.js"
 import { AttemptList } from "./Attempts.js"
 import { Connectors } from "./Connectors.js"
 import { ConnectView } from "./ConnectView.js"
-import { mayDo, type Panel, PanelOfViews, usePanel } from "./Panel.js"
+import { Integrations } from "./Integrations.js"
+import {
+  mayConnect,
+  mayDo,
+  maySeeRuns,
+  maySetUp,
+  mayStart,
+  type Panel,
+  PanelOfViews,
+  type ShownSession,
+  usePanel,
+  type View
+} from "./Panel.js"
 import { Failure, Loading, ViewHeading } from "./Pieces.js"
+import { Runs } from "./Runs.js"
+import { SetUpView } from "./SetUpView.js"
 
 /** What was done last, which screen readers say. */
 const Notice = () => {
@@ -20,28 +34,47 @@ const Notice = () => {
   )
 }
 
-const Views = ({ session }: { readonly session: PanelSchemas["EmbeddedSession"] }) => {
+/** The parts of the first view that the session may use. */
+const Home = ({ isFocused, session }: { readonly session: ShownSession; readonly isFocused: boolean }) => {
   const texts = useTexts()
+  const { actions, integrations } = session.features
+  return (
+    <>
+      <ViewHeading isFocused={isFocused}>{texts.title}</ViewHeading>
+      <AttemptList />
+      {mayDo(session, "connections", "read") && <Accounts session={session} />}
+      {integrations.length > 0 && maySetUp(session) && <Integrations session={session} />}
+      {actions.length > 0 && mayStart(session) && <Actions session={session} />}
+      {mayConnect(session) && <Connectors sessionId={session.id} />}
+      {maySeeRuns(session) && <Runs session={session} />}
+    </>
+  )
+}
+
+/** Whether what is shown belongs to what was said last: of something else it is forgotten. */
+const keepsNotice = (view: View): boolean => view.name === "home" || (view.name === "setUp" && view.draft !== null)
+
+const Views = ({ session }: { readonly session: ShownSession }) => {
   const { notice, view } = usePanel()
   const shown = useShared(view)
   const isLater = useRef(false)
   useEffect(() => {
-    // What was said of something belongs to what was shown then.
-    if (shown.name !== "home") notice.set(null)
+    if (!keepsNotice(shown)) notice.set(null)
     isLater.current = true
   }, [notice, shown])
-  if (shown.name === "connect")
-    return (
-      <ConnectView key={`${shown.connector} ${shown.account?.id}`} slug={shown.connector} account={shown.account} />
-    )
-  return (
-    <>
-      <ViewHeading isFocused={isLater.current}>{texts.title}</ViewHeading>
-      <AttemptList />
-      <Accounts session={session} />
-      {mayDo(session, "connections", "create") && <Connectors sessionId={session.id} />}
-    </>
-  )
+  if (shown.name === "connect") {
+    const { account, after = { name: "home" }, connector } = shown
+    return <ConnectView key={`${connector} ${account?.id}`} slug={connector} account={account} after={after} />
+  }
+  // Another session may have taken the place of the one that offered it.
+  const { actions, integrations } = session.features
+  const integration = shown.name === "setUp" ? integrations.find(({ slug }) => slug === shown.integration) : undefined
+  if (shown.name === "setUp" && integration !== undefined && maySetUp(session))
+    return <SetUpView key={integration.slug} session={session} integration={integration} draft={shown.draft} />
+  const action = shown.name === "action" ? actions.find(({ id }) => id === shown.action) : undefined
+  if (action !== undefined && mayStart(session)) return <ActionView key={action.id} action={action} />
+  const isElsewhere = shown.name === "home" && shown.action !== undefined
+  return <Home session={session} isFocused={isLater.current && !isElsewhere} />
 }
 
 const Content = () => {

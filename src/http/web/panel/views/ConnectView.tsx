@@ -1,20 +1,13 @@
 /** Connects an account, or connects one again: by a form, or by signing in at the provider in a window. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks"
-import {
-  type ConnectMethod,
-  enteredMistakes,
-  type FormMistakes,
-  type FormValues,
-  initialValues,
-  refusedMistakes,
-  requestOf
-} from "../connect/FormValues.js"
+import { useCallback, useEffect, useState } from "preact/hooks"
+import { type ConnectMethod, refusedMistakes, requestOf } from "../connect/FormValues.js"
+import { enteredMistakes, type FormValues, initialValues } from "../forms/Form.js"
 import { asPanelError, type PanelError } from "../session/Errors.js"
 import { bodyOf, type PanelSchemas } from "../session/Session.js"
 import { errorText, useTexts } from "../texts/Words.js"
 import { FormFields } from "./FormFields.js"
-import { type Account, usePanel } from "./Panel.js"
-import { Failure, Icon, Loading, ViewHeading } from "./Pieces.js"
+import { type Account, countUp, usePanel, type View } from "./Panel.js"
+import { Failure, Icon, Loading, useMistakes, ViewHeading } from "./Pieces.js"
 
 type Connector = PanelSchemas["EmbeddedConnector"]
 
@@ -58,7 +51,13 @@ const MethodChoice = ({
   </fieldset>
 )
 
-const ConnectForm = ({ account, connector }: { readonly connector: Connector; readonly account: Account | null }) => {
+interface Connecting {
+  readonly account: Account | null
+  /** What is shown then. */
+  readonly after: View
+}
+
+const ConnectForm = ({ account, after, connector }: Connecting & { readonly connector: Connector }) => {
   const texts = useTexts()
   const { attempts, changes, notice, parent, session, view } = usePanel()
   const { authMethods: methods, name, slug } = connector
@@ -67,16 +66,9 @@ const ConnectForm = ({ account, connector }: { readonly connector: Connector; re
   const method = methods.find(({ id }) => id === methodId) ?? usual
   const fields = method === undefined ? [] : fieldsOf(method, account)
   const [values, setValues] = useState<FormValues>(() => initialValues(methods.flatMap((one) => one.fields)))
-  const [mistakes, setMistakes] = useState<FormMistakes>({})
+  const { form, mistakes, show } = useMistakes()
   const [isBusy, setBusy] = useState(false)
-  const form = useRef<HTMLFormElement>(null)
   if (method === undefined) return <p>{texts.cannotConnect(name)}</p>
-
-  const show = (found: FormMistakes) => {
-    setMistakes(found)
-    // After it is drawn.
-    setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
-  }
 
   const ask = async () => {
     const body = { authMethod: method.id, ...requestOf(fields, values) }
@@ -93,19 +85,19 @@ const ConnectForm = ({ account, connector }: { readonly connector: Connector; re
   const enter = async () => {
     const { id } = await ask()
     parent.post("svc:connection-created", { connectionId: id, connector: slug })
-    changes.set(changes.get() + 1)
+    countUp(changes)
     notice.set(texts.connected(name))
   }
 
   const submit = async () => {
     const found = enteredMistakes(texts, fields, values)
     if (Object.keys(found).length > 0) return show(found)
-    setMistakes({})
+    show({})
     setBusy(true)
     try {
       // The window is opened before anything is waited for: only then do browsers count it to the click.
       await (method.signsIn ? attempts.begin({ connector: slug, name }, ask) : enter())
-      view.set({ name: "home" })
+      view.set(after)
     } catch (cause) {
       const error = asPanelError(cause)
       show(error.status === 422 ? refusedMistakes(texts, name, fields, error) : { form: errorText(texts, error) })
@@ -133,7 +125,7 @@ const ConnectForm = ({ account, connector }: { readonly connector: Connector; re
           chosen={method}
           choose={(id) => {
             setMethodId(id)
-            setMistakes({})
+            show({})
           }}
         />
       )}
@@ -147,7 +139,7 @@ const ConnectForm = ({ account, connector }: { readonly connector: Connector; re
         <button type="submit" aria-disabled={isBusy}>
           {method.signsIn ? texts.signInAt(name) : account === null ? texts.connect : texts.reconnect}
         </button>
-        <button type="button" class="quiet" onClick={() => view.set({ name: "home" })}>
+        <button type="button" class="quiet" onClick={() => view.set(after)}>
           {texts.cancel}
         </button>
       </div>
@@ -156,7 +148,7 @@ const ConnectForm = ({ account, connector }: { readonly connector: Connector; re
 }
 
 /** `account`: the one that is connected again. */
-export const ConnectView = ({ account, slug }: { readonly slug: string; readonly account: Account | null }) => {
+export const ConnectView = ({ account, after, slug }: Connecting & { readonly slug: string }) => {
   const texts = useTexts()
   const { view } = usePanel()
   const { found, load } = useConnector(slug)
@@ -165,7 +157,7 @@ export const ConnectView = ({ account, slug }: { readonly slug: string; readonly
     return (
       <>
         <Failure error={found} again={() => void load()} />
-        <button type="button" class="quiet" onClick={() => view.set({ name: "home" })}>
+        <button type="button" class="quiet" onClick={() => view.set(after)}>
           {texts.back}
         </button>
       </>
@@ -179,7 +171,7 @@ export const ConnectView = ({ account, slug }: { readonly slug: string; readonly
         </ViewHeading>
       </header>
       {found.description !== "" && <p class="soft">{found.description}</p>}
-      <ConnectForm key={found.slug} connector={found} account={account} />
+      <ConnectForm key={found.slug} connector={found} account={account} after={after} />
     </>
   )
 }

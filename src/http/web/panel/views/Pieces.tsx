@@ -1,7 +1,8 @@
 /** Small parts of the views. */
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef } from "preact/hooks"
-import type { PanelError } from "../session/Errors.js"
+import { useEffect, useRef, useState } from "preact/hooks"
+import type { FormMistakes } from "../forms/Form.js"
+import { asPanelError, type PanelError } from "../session/Errors.js"
 import type { ListedRecords } from "../session/Pages.js"
 import { errorText, useTexts } from "../texts/Words.js"
 
@@ -40,6 +41,71 @@ export const ListEnd = ({ again, error, hasMore, more }: Omit<ListedRecords<unkn
       {texts.more}
     </button>
   ) : null
+}
+
+/** The mistakes of a form, whose first field with one gets the focus. */
+export const useMistakes = () => {
+  const [mistakes, setMistakes] = useState<FormMistakes>({})
+  const form = useRef<HTMLFormElement>(null)
+  const show = (found: FormMistakes) => {
+    setMistakes(found)
+    // After it is drawn.
+    setTimeout(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+  }
+  return { form, mistakes, show }
+}
+
+/** What is wrong with all of a form, or with what a button did. */
+export const Wrong = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="wrong" role="alert">
+      {text}
+    </p>
+  )
+
+/** A question before something is removed, with a button that does it. `remove` rejects with `PanelError`. */
+export const Removal = ({
+  done,
+  question,
+  remove,
+  word
+}: {
+  readonly question: string
+  /** On the button. */
+  readonly word: string
+  readonly remove: () => Promise<unknown>
+  readonly done: (isRemoved: boolean) => void
+}) => {
+  const texts = useTexts()
+  const [error, setError] = useState<PanelError | null>(null)
+  const [isBusy, setBusy] = useState(false)
+  const asked = useRef<HTMLParagraphElement>(null)
+  useEffect(() => asked.current?.focus(), [])
+  const start = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await remove()
+      return done(true)
+    } catch (cause) {
+      setError(asPanelError(cause))
+    }
+    setBusy(false)
+  }
+  return (
+    <div class="inline" role="group">
+      <p ref={asked} tabIndex={-1}>
+        {question}
+      </p>
+      <Wrong text={error === null ? undefined : errorText(texts, error)} />
+      <button type="button" class="danger" aria-disabled={isBusy} onClick={() => !isBusy && void start()}>
+        {word}
+      </button>
+      <button type="button" class="quiet" onClick={() => done(false)}>
+        {texts.cancel}
+      </button>
+    </div>
+  )
 }
 
 export const Loading = () => <p class="soft">{useTexts().loading}</p>

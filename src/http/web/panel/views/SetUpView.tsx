@@ -1,0 +1,266 @@
+/** Sets up an integration, or changes its settings: the accounts that it uses, and what it asks for. */
+import { useCallback, useEffect, useState } from "preact/hooks"
+import { type FormMistakes, initialValues } from "../forms/Form.js"
+import {
+  fieldsOfForm,
+  formBody,
+  formMistakes,
+  hasFields,
+  refusedValues,
+  schemaForm,
+  type SchemaForm
+} from "../forms/SchemaForm.js"
+import { asPanelError, PanelError } from "../session/Errors.js"
+import { bodyOf } from "../session/Session.js"
+import { errorText, useTexts } from "../texts/Words.js"
+import { AccountChoice, type ConnectorAccounts, useConnectorAccounts } from "./AccountChoices.js"
+import { AttemptList } from "./Attempts.js"
+import { SchemaFields } from "./FormFields.js"
+import {
+  countUp,
+  mayDo,
+  type ShownIntegration,
+  type SetUpDraft,
+  type SetUpIntegration,
+  type ShownSession,
+  usePanel
+} from "./Panel.js"
+import { Failure, Loading, useMistakes, ViewHeading, Wrong } from "./Pieces.js"
+
+type Chosen = SetUpDraft["chosen"]
+
+const usedAccount = (installed: SetUpIntegration | null, slug: string): string | null =>
+  installed !== null && Object.hasOwn(installed.connections, slug) ? (installed.connections[slug] ?? null) : null
+
+/** The account that is used and that the session does not see. If an account is missing, it may be that one: then it is none. */
+const hiddenAccount = (installed: SetUpIntegration | null, { accounts, slug }: ConnectorAccounts): string | null => {
+  const used = usedAccount(installed, slug)
+  return installed?.status === "needs_connection" || accounts.some(({ id }) => id === used) ? null : used
+}
+
+/** The choices with those that follow where there was none: an account that is new, or at first the only one. */
+const completed = (
+  chosen: Chosen,
+  known: SetUpDraft["known"],
+  installed: SetUpIntegration | null,
+  found: ReadonlyArray<ConnectorAccounts>
+): Chosen =>
+  new Map(
+    found.map((connector) => {
+      const { accounts, slug } = connector
+      const hidden = hiddenAccount(installed, connector)
+      const before = known === null ? (usedAccount(installed, slug) ?? "") : (chosen.get(slug) ?? "")
+      if (before !== "" && (before === hidden || accounts.some(({ id }) => id === before))) return [slug, before]
+      const fresh = known === null ? [] : accounts.filter(({ id }) => !known.includes(id))
+      const only = known === null && accounts.length === 1 ? accounts : []
+      return [slug, [...fresh, ...only][0]?.id ?? ""]
+    })
+  )
+
+const connectionMistakes = ({ details }: PanelError, slugs: ReadonlyArray<string>): ReadonlyArray<string> =>
+  slugs.filter((slug) => details.some(({ path }) => path === `connections.${slug}`))
+
+interface Setting {
+  readonly session: ShownSession
+  readonly integration: ShownIntegration
+  readonly installed: SetUpIntegration | null
+  /** Shows it as it is now. */
+  readonly reload: () => void
+}
+
+/** What is entered, with the choices that follow from the accounts. */
+const useEntered = (
+  { installed, integration }: Setting,
+  form: SchemaForm,
+  draft: SetUpDraft | null,
+  found: ReadonlyArray<ConnectorAccounts> | null
+) => {
+  const [values, setValues] = useState(() => draft?.values ?? initialValues(fieldsOfForm(form)))
+  const [{ chosen, known }, setChoices] = useState<Pick<SetUpDraft, "chosen" | "known">>({
+    chosen: draft?.chosen ?? new Map(),
+    known: draft?.known ?? null
+  })
+  useEffect(() => {
+    if (found === null) return
+    setChoices((before) => ({
+      chosen: completed(before.chosen, before.known, installed, found),
+      known: found.flatMap(({ accounts }) => accounts.map(({ id }) => id))
+    }))
+  }, [found, installed])
+  const choose = (slug: string, id: string) => setChoices({ known, chosen: new Map([...chosen, [slug, id]]) })
+  const entered: SetUpDraft = { installed, values, chosen, known }
+  return {
+    entered,
+    values,
+    setValues,
+    chosen,
+    choose,
+    isComplete: integration.connectors.length === 0 || known !== null
+  }
+}
+
+/** The accounts that are sent. One that is used and not seen stays until another is chosen. */
+const sentAccounts = (
+  installed: SetUpIntegration | null,
+  chosen: Chosen,
+  found: ReadonlyArray<ConnectorAccounts>
+): Record<string, string> =>
+  Object.fromEntries(
+    found.flatMap(({ accounts, slug }): ReadonlyArray<readonly [string, string]> => {
+      const used = usedAccount(installed, slug)
+      const kept = used !== null && installed?.status === "needs_connection" && !accounts.some(({ id }) => id === used)
+      const id = chosen.get(slug) || (kept ? used : "")
+      return id === "" ? [] : [[slug, id]]
+    })
+  )
+
+const SetUpForm = ({ draft, ...setting }: Setting & { readonly draft: SetUpDraft | null }) => {
+  const texts = useTexts()
+  const { notice, parent, session: panel, setUps, view } = usePanel()
+  const { installed, integration, reload, session } = setting
+  const { configSchema, connectors, slug, title } = integration
+  const [settings] = useState(() => schemaForm(configSchema, installed?.config ?? {}, "config"))
+  const { again, found } = useConnectorAccounts(session, connectors)
+  const read = found instanceof PanelError ? null : found
+  const { choose, chosen, entered, isComplete, setValues, values } = useEntered(setting, settings, draft, read)
+  const { form, mistakes, show } = useMistakes()
+  const [conflict, setConflict] = useState<PanelError | null>(null)
+  const [isBusy, setBusy] = useState(false)
+
+  if (conflict !== null) return <Failure error={conflict} again={reload} />
+  if (found instanceof PanelError) return <Failure error={found} again={again} />
+  if (found === null || !isComplete) return <Loading />
+
+  const send = () => {
+    const body = {
+      ...(mayDo(session, "connections", "read") && { connections: sentAccounts(installed, chosen, found) }),
+      ...(hasFields(settings) && { config: formBody(settings, values) })
+    }
+    const { client } = panel
+    if (installed === null)
+      return bodyOf(client.POST("/api/v1/installations", { body: { integration: slug, ...body } }))
+    const params = { path: { inst: installed.id } }
+    return bodyOf(client.PUT("/api/v1/installations/{inst}", { params, body: { ...body, version: installed.version } }))
+  }
+
+  const refused = (error: PanelError): FormMistakes => {
+    if (error.status !== 422) return { form: errorText(texts, error) }
+    const wrong = connectionMistakes(error, connectors)
+    const others = error.details.filter(({ path }) => !wrong.some((one) => path === `connections.${one}`))
+    return {
+      ...(wrong.length === 0 || others.length > 0 ? refusedValues(texts, settings, others) : {}),
+      ...Object.fromEntries(wrong.map((one) => [`connections.${one}`, texts.wrong.account]))
+    }
+  }
+
+  const save = async () => {
+    const wrong = formMistakes(texts, settings, values)
+    show(wrong)
+    if (Object.keys(wrong).length > 0) return
+    setBusy(true)
+    try {
+      const { id, status } = (await send()).data
+      parent.post("svc:installation-updated", { installationId: id, integration: slug, status })
+      countUp(setUps)
+      notice.set(installed === null ? texts.isSetUp(title) : texts.saved(title))
+      return view.set({ name: "home" })
+    } catch (cause) {
+      const error = asPanelError(cause)
+      if (error.status === 409 || error.status === 404) setConflict(error)
+      else show(refused(error))
+    }
+    setBusy(false)
+  }
+
+  return (
+    <form
+      ref={form}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!isBusy) void save()
+      }}
+    >
+      <Wrong text={mistakes["form"]} />
+      {found.map((connector) => (
+        <AccountChoice
+          key={connector.slug}
+          session={session}
+          connector={connector}
+          chosen={chosen.get(connector.slug) ?? ""}
+          choose={(id) => choose(connector.slug, id)}
+          hidden={hiddenAccount(installed, connector)}
+          mistake={mistakes[`connections.${connector.slug}`]}
+          connect={() =>
+            view.set({
+              name: "connect",
+              connector: connector.slug,
+              account: null,
+              after: { name: "setUp", integration: slug, draft: entered }
+            })
+          }
+        />
+      ))}
+      <SchemaFields form={settings} values={values} mistakes={mistakes} change={setValues} />
+      <div class="actions">
+        <button type="submit" aria-disabled={isBusy}>
+          {installed === null ? texts.setUp : texts.save}
+        </button>
+        <button type="button" class="quiet" onClick={() => view.set({ name: "home" })}>
+          {texts.cancel}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** Reads whether it is set up, and how. What is read is what the form begins with. */
+const ReadSetUp = (setting: Omit<Setting, "installed" | "reload">) => {
+  const { client } = usePanel().session
+  const { slug } = setting.integration
+  const [read, setRead] = useState<{ readonly installed: SetUpIntegration | null } | PanelError | null>(null)
+  const load = useCallback(async () => {
+    setRead(null)
+    const asked = client.GET("/api/v1/installations", { params: { query: { page_size: 100 } } })
+    setRead(
+      await bodyOf(asked).then(
+        ({ data }) => ({ installed: data.find(({ integration }) => integration === slug) ?? null }),
+        asPanelError
+      )
+    )
+  }, [client, slug])
+  useEffect(() => void load(), [load])
+  if (read === null) return <Loading />
+  if (read instanceof PanelError) return <Failure error={read} again={() => void load()} />
+  return <SetUpForm {...setting} installed={read.installed} reload={() => void load()} draft={null} />
+}
+
+/** `draft`: what was entered before an account was connected. */
+export const SetUpView = ({
+  draft,
+  integration,
+  session
+}: Pick<Setting, "integration" | "session"> & { readonly draft: SetUpDraft | null }) => {
+  const [kept, setKept] = useState(draft)
+  const { description, title } = integration
+  return (
+    <>
+      <header>
+        <ViewHeading isFocused>{title}</ViewHeading>
+      </header>
+      {description !== "" && <p class="soft">{description}</p>}
+      <AttemptList />
+      {kept === null ? (
+        <ReadSetUp session={session} integration={integration} />
+      ) : (
+        <SetUpForm
+          session={session}
+          integration={integration}
+          installed={kept.installed}
+          draft={kept}
+          reload={() => setKept(null)}
+        />
+      )}
+    </>
+  )
+}
