@@ -1,7 +1,6 @@
 /**
  * An embed session starts what its widget offers, and nothing else, whatever it sends: workflows of actions with the input of
- * their forms, and workflows of what its customer has installed. It is told status and message, and sees runs without what
- * they were given, did and returned.
+ * their forms, and workflows of what its customer has installed. It is told status and message.
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CustomerId } from "../../src/domain/Ids.js"
@@ -10,14 +9,20 @@ import {
   execution,
   publishConnector,
   requestsTo,
-  run,
   startCalls,
   stopCalls,
   svc,
   workflow
 } from "../support/calls.js"
-import { keyOfCustomers, type OpenedPanel } from "../support/embed.js"
-import { madeByOwner, newCustomer, publishedWidget, republish, sessionOf } from "../support/embedWidgets.js"
+import { keyOfCustomers } from "../support/embed.js"
+import {
+  madeByOwner,
+  newCustomer,
+  publishedWidget,
+  republish,
+  sessionOf,
+  startIn as start
+} from "../support/embedWidgets.js"
 import { eventually } from "../support/eventually.js"
 
 let echo: string
@@ -64,9 +69,6 @@ const features = () => ({
   ],
   runs: true
 })
-
-const start = ({ ask }: Pick<OpenedPanel, "ask">, id: string, body: object = {}, headers = {}) =>
-  ask("POST", `/workflows/${id}/run`, { body, headers })
 
 const install = async (customer: string, integration: string, more: object = {}): Promise<string> =>
   (
@@ -334,73 +336,5 @@ describe("a session starts", () => {
         [429, "QUOTA_EXCEEDED"]
       ]
     )
-  })
-})
-
-describe("a session sees", () => {
-  it("the workflows that it may start, by id, name, description and status", async () => {
-    const customer = await newCustomer()
-    const panel = await sessionOf(widget, customer)
-    const ids = async () =>
-      (await panel.ask("GET", "/workflows?page_size=200")).body.data.map(({ id }: { readonly id: string }) => id)
-    assert.sameMembers(await ids(), [echo, fails, long])
-    await install(customer, "one")
-    assert.sameMembers(await ids(), [echo, fails, long, installed])
-    const one = await panel.ask("GET", `/workflows/${long}?include=diagram,published,triggers`)
-    const { name } = await madeByOwner("GET", `/workflows/${long}`)
-    assert.deepStrictEqual(one.body.data, { id: long, name, description: "Takes a while", status: "published" })
-    assert.strictEqual((await panel.ask("GET", `/workflows/${unoffered}`)).status, 404)
-    const listed = await panel.ask("GET", "/workflows")
-    for (const row of listed.body.data) assert.hasAllKeys(row, ["id", "name", "description", "status"])
-    const searched = await panel.ask("GET", "/workflows?q=canary_output")
-    assert.deepStrictEqual(searched.body.data, [])
-  })
-
-  it("the runs of its customer in the default environment, without what they were given, did and returned", async () => {
-    const [customer, other] = [await newCustomer(), await newCustomer()]
-    const panel = await sessionOf(widget, customer)
-    const { executionId: id } = (await start(panel, fails)).body
-    const byKey = await run(echo, { days: "canary_input" }, customer)
-    assert.strictEqual(byKey.status, 200)
-    const elsewhere = await run(echo, {}, other)
-    const inTest = await svc.ask("POST", `/api/v1/workflows/${echo}/run`, {
-      key: svc.first.key,
-      body: { environment: "test", draft: true },
-      headers: { "x-end-org-id": customer }
-    })
-    assert.strictEqual(inTest.status, 200, inTest.text)
-    const listed = await panel.ask("GET", "/executions")
-    assert.sameMembers(
-      listed.body.data.map((one: { readonly id: string }) => one.id),
-      [id, byKey.headers["x-svc-execution-id"]]
-    )
-    const { name } = await madeByOwner("GET", `/workflows/${fails}`)
-    const shown = (await panel.ask("GET", `/executions/${id}`)).body.data
-    assert.deepStrictEqual(listed.body.data.at(-1), shown)
-    assert.hasAllKeys(shown, ["id", "name", "status", "error", "createdAt", "startedAt", "finishedAt"])
-    assert.deepInclude(shown, { name, status: "failed", error: { message: "the system said canary_error" } })
-    for (const canary of ["canary_input", "canary_output"]) assert.notInclude(listed.text, canary)
-    assert.lengthOf((await panel.ask("GET", "/executions?status=failed")).body.data, 1)
-    for (const answer of [elsewhere, inTest])
-      assert.strictEqual((await panel.ask("GET", `/executions/${answer.headers["x-svc-execution-id"]}`)).status, 404)
-    // What it does not see it cannot search for either.
-    const searched = await panel.ask("GET", "/executions?q=canary_input")
-    assert.lengthOf(searched.body.data, 2)
-    for (const part of ["steps", "logs", "fixtures", "diagram.svg"])
-      assert.strictEqual((await panel.ask("GET", `/executions/${id}/${part}`)).status, 403)
-  })
-
-  it("no run where its widget shows none, and none of other customers", async () => {
-    const customer = await newCustomer()
-    const closed = await publishedWidget({ actions: [{ id: "fails", title: "Fails", workflowId: fails }] })
-    const panel = await sessionOf(closed, customer)
-    const { executionId: id } = (await start(panel, fails)).body
-    for (const target of ["/executions", `/executions/${id}`]) {
-      const refused = await panel.ask("GET", target)
-      assert.deepStrictEqual([refused.status, refused.body.code], [403, "FORBIDDEN"], refused.text)
-    }
-    const other = await sessionOf(widget, await newCustomer())
-    assert.strictEqual((await other.ask("GET", `/executions/${id}`)).status, 404)
-    assert.deepStrictEqual((await other.ask("GET", "/executions")).body.data, [])
   })
 })

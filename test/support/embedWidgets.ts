@@ -1,6 +1,7 @@
 /** Widgets whose sessions install integrations and start workflows, in the world of `calls.ts`. */
 import { assert } from "@effect/vitest"
 import { keyOfCustomers, type OpenedPanel, openPanel } from "./embed.js"
+import type { Answer } from "./InProcess.js"
 import type { TestKey } from "./keys.js"
 import { svc } from "./calls.js"
 
@@ -40,3 +41,11 @@ export const sessionOf = async (
   made?: TestKey
 ): Promise<OpenedPanel> =>
   openPanel(svc, customer, { widgetId, ...body }, made ?? (await keyOfCustomers(svc, [customer])))
+
+/** Starts a workflow as the page of a session does. */
+export const startIn = (
+  { ask }: Pick<OpenedPanel, "ask">,
+  workflow: string,
+  body: object = {},
+  headers: Answer["headers"] = {}
+): Promise<Answer> => ask("POST", `/workflows/${workflow}/run`, { body, headers })

@@ -1,19 +1,11 @@
 /** Sets up an integration, or changes its settings: the accounts that it uses, and what it asks for. */
 import { useCallback, useEffect, useState } from "preact/hooks"
-import { type FormMistakes, initialValues } from "../forms/Form.js"
-import {
-  fieldsOfForm,
-  formBody,
-  formMistakes,
-  hasFields,
-  refusedValues,
-  schemaForm,
-  type SchemaForm
-} from "../forms/SchemaForm.js"
+import type { FormMistakes } from "../forms/Form.js"
+import { formBody, formMistakes, hasFields, refusedValues, schemaForm } from "../forms/SchemaForm.js"
 import { asPanelError, PanelError } from "../session/Errors.js"
 import { bodyOf } from "../session/Session.js"
 import { errorText, useTexts } from "../texts/Words.js"
-import { AccountChoice, type ConnectorAccounts, useConnectorAccounts } from "./AccountChoices.js"
+import { AccountChoice, useConnectorAccounts } from "./AccountChoices.js"
 import { AttemptList } from "./Attempts.js"
 import { SchemaFields } from "./FormFields.js"
 import {
@@ -26,36 +18,7 @@ import {
   usePanel
 } from "./Panel.js"
 import { Failure, Loading, useMistakes, ViewHeading, Wrong } from "./Pieces.js"
-
-type Chosen = SetUpDraft["chosen"]
-
-const usedAccount = (installed: SetUpIntegration | null, slug: string): string | null =>
-  installed !== null && Object.hasOwn(installed.connections, slug) ? (installed.connections[slug] ?? null) : null
-
-/** The account that is used and that the session does not see. If an account is missing, it may be that one: then it is none. */
-const hiddenAccount = (installed: SetUpIntegration | null, { accounts, slug }: ConnectorAccounts): string | null => {
-  const used = usedAccount(installed, slug)
-  return installed?.status === "needs_connection" || accounts.some(({ id }) => id === used) ? null : used
-}
-
-/** The choices with those that follow where there was none: an account that is new, or at first the only one. */
-const completed = (
-  chosen: Chosen,
-  known: SetUpDraft["known"],
-  installed: SetUpIntegration | null,
-  found: ReadonlyArray<ConnectorAccounts>
-): Chosen =>
-  new Map(
-    found.map((connector) => {
-      const { accounts, slug } = connector
-      const hidden = hiddenAccount(installed, connector)
-      const before = known === null ? (usedAccount(installed, slug) ?? "") : (chosen.get(slug) ?? "")
-      if (before !== "" && (before === hidden || accounts.some(({ id }) => id === before))) return [slug, before]
-      const fresh = known === null ? [] : accounts.filter(({ id }) => !known.includes(id))
-      const only = known === null && accounts.length === 1 ? accounts : []
-      return [slug, [...fresh, ...only][0]?.id ?? ""]
-    })
-  )
+import { hiddenAccount, sentAccounts, useEntered } from "./SetUpEntries.js"
 
 const connectionMistakes = ({ details }: PanelError, slugs: ReadonlyArray<string>): ReadonlyArray<string> =>
   slugs.filter((slug) => details.some(({ path }) => path === `connections.${slug}`))
@@ -68,52 +31,6 @@ interface Setting {
   readonly reload: () => void
 }
 
-/** What is entered, with the choices that follow from the accounts. */
-const useEntered = (
-  { installed, integration }: Setting,
-  form: SchemaForm,
-  draft: SetUpDraft | null,
-  found: ReadonlyArray<ConnectorAccounts> | null
-) => {
-  const [values, setValues] = useState(() => draft?.values ?? initialValues(fieldsOfForm(form)))
-  const [{ chosen, known }, setChoices] = useState<Pick<SetUpDraft, "chosen" | "known">>({
-    chosen: draft?.chosen ?? new Map(),
-    known: draft?.known ?? null
-  })
-  useEffect(() => {
-    if (found === null) return
-    setChoices((before) => ({
-      chosen: completed(before.chosen, before.known, installed, found),
-      known: found.flatMap(({ accounts }) => accounts.map(({ id }) => id))
-    }))
-  }, [found, installed])
-  const choose = (slug: string, id: string) => setChoices({ known, chosen: new Map([...chosen, [slug, id]]) })
-  const entered: SetUpDraft = { installed, values, chosen, known }
-  return {
-    entered,
-    values,
-    setValues,
-    chosen,
-    choose,
-    isComplete: integration.connectors.length === 0 || known !== null
-  }
-}
-
-/** The accounts that are sent. One that is used and not seen stays until another is chosen. */
-const sentAccounts = (
-  installed: SetUpIntegration | null,
-  chosen: Chosen,
-  found: ReadonlyArray<ConnectorAccounts>
-): Record<string, string> =>
-  Object.fromEntries(
-    found.flatMap(({ accounts, slug }): ReadonlyArray<readonly [string, string]> => {
-      const used = usedAccount(installed, slug)
-      const kept = used !== null && installed?.status === "needs_connection" && !accounts.some(({ id }) => id === used)
-      const id = chosen.get(slug) || (kept ? used : "")
-      return id === "" ? [] : [[slug, id]]
-    })
-  )
-
 const SetUpForm = ({ draft, ...setting }: Setting & { readonly draft: SetUpDraft | null }) => {
   const texts = useTexts()
   const { notice, parent, session: panel, setUps, view } = usePanel()
@@ -122,7 +39,7 @@ const SetUpForm = ({ draft, ...setting }: Setting & { readonly draft: SetUpDraft
   const [settings] = useState(() => schemaForm(configSchema, installed?.config ?? {}, "config"))
   const { again, found } = useConnectorAccounts(session, connectors)
   const read = found instanceof PanelError ? null : found
-  const { choose, chosen, entered, isComplete, setValues, values } = useEntered(setting, settings, draft, read)
+  const { choose, chosen, entered, isComplete, setValues, values } = useEntered(installed, settings, draft, read)
   const { form, mistakes, show } = useMistakes()
   const [conflict, setConflict] = useState<PanelError | null>(null)
   const [isBusy, setBusy] = useState(false)
