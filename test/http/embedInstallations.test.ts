@@ -5,6 +5,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import type { CustomerId } from "../../src/domain/Ids.js"
+import { configurationValues } from "../../src/domain/Limits.js"
 import { startCalls, stopCalls, connect, publishConnector, svc, workflow } from "../support/calls.js"
 import type { Answer } from "../support/InProcess.js"
 import { madeByOwner, newCustomer, publishedWidget, republish, sessionOf } from "../support/embedWidgets.js"
@@ -269,6 +270,21 @@ describe("a session", () => {
     const { ask, sessionId } = await sessionOf(ordered, await newCustomer())
     const { features } = (await ask("GET", `/embed/sessions/${sessionId}`)).body.data
     assert.deepStrictEqual(Object.keys(features.integrations[0].configSchema.properties), Object.keys(properties))
+  })
+
+  it("cannot store more by many requests than by one, where its form allows members that it does not name", async () => {
+    const configSchema = { type: "object", properties: {}, additionalProperties: true }
+    const open = await publishedWidget({ integrations: [{ slug: "plain", title: "Plain", configSchema }] })
+    const { ask } = await sessionOf(open, await newCustomer())
+    const { id } = (await ask("POST", "/installations", { body: { integration: "plain" } })).body.data
+    const add = (name: string) =>
+      ask("PUT", `/installations/${id}`, {
+        body: { config: { [name]: "x".repeat(configurationValues.valueBytes / 2) } }
+      })
+    assert.strictEqual((await add("one")).status, 200)
+    assert.deepStrictEqual(placesOf(await add("two")), ["config"])
+    const stored = await madeByOwner("GET", `/installations/${id}`)
+    assert.deepStrictEqual(Object.keys(stored.config), ["one"])
   })
 
   it("keeps the version of its widget, and is refused what its plan does not allow", async () => {

@@ -16,10 +16,12 @@ import { AnsweredTime } from "../Time.js"
 export const installationStatuses = ["active", "paused", "needs_connection", "uninstalled"] as const
 export type InstallationStatus = (typeof installationStatuses)[number]
 
-const isSmall = (value: JsonObject): boolean => JSON.stringify(value).length <= configurationValues.valueBytes
-const SmallObject = JsonObject.pipe(
-  Schema.filter((value) => isSmall(value) || `must have at most ${configurationValues.valueBytes} bytes of JSON`)
-)
+/** What is wrong with the size of settings, or of their schema; `undefined`: nothing. */
+export const sizeMistake = (value: JsonObject): string | undefined =>
+  JSON.stringify(value).length <= configurationValues.valueBytes
+    ? undefined
+    : `must have at most ${configurationValues.valueBytes} bytes of JSON`
+const SmallObject = JsonObject.pipe(Schema.filter(sizeMistake))
 
 /** An installation: its record, bodies and view. A customer has at most one of each integration. Times are RFC 3339. */
 export const Installation = recordOf("Installation", {

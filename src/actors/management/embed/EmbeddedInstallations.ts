@@ -14,7 +14,7 @@ import {
   type InstallIntegration,
   type OfferedIntegration
 } from "../../../domain/organisation/EmbeddedInstallation.js"
-import type { Installation, InstallationView } from "../../../domain/organisation/Installation.js"
+import { type Installation, type InstallationView, sizeMistake } from "../../../domain/organisation/Installation.js"
 import { closedForm, withFormValues } from "../../../domain/organisation/WidgetForm.js"
 import { Computations } from "../../ports/Computations.js"
 import type { Tx } from "../../ports/Records.js"
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
       return { before, offered }
     })
 
-  /** Fails unless each is of a connector of the integration, and the session's person's or nobody's in particular. */
+  /** Fails unless each belongs to a connector of the integration, and to the session's person or to no person. */
   const checkConnections = (
     context: CallContext,
     { userId }: Pick<EmbeddedPerson, "userId">,
@@ -159,7 +159,11 @@ const make = Effect.gen(function* () {
       yield* checkConnections(context, person, offered, input.connections, before.connections)
     if (input.config !== undefined) yield* checkSettings(context.caller, offered, input.config)
     const { config: _config, connections: _connections, version = before.version, ...rest } = input
-    const changes = { ...rest, ...mergedParts(offered, before, input), version }
+    const parts = mergedParts(offered, before, input)
+    // A form that allows more members keeps those of earlier requests, which together may be too many.
+    const mistake = parts.config === undefined ? undefined : sizeMistake(parts.config)
+    if (mistake !== undefined) return yield* invalid("config", "OUT_OF_RANGE", mistake)
+    const changes = { ...rest, ...parts, version }
     return shown(offered, yield* installations.update(context, id, changes))
   })
 

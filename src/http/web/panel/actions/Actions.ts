@@ -1,6 +1,6 @@
 /**
- * The actions that a person has started: what became of each, whatever is shown meanwhile. Each press has a key of its own,
- * which is kept until there is an answer, so that pressing again does not start the workflow a second time.
+ * The actions that a person has started, and how each ended, also while other views are shown. Each press has an
+ * Idempotency-Key, which is kept until there is an answer, so that pressing again does not start the workflow twice.
  */
 import type { Parent } from "../frame/Parent.js"
 import { asPanelError, type PanelError, sessionEnded } from "../session/Errors.js"

@@ -1,19 +1,9 @@
 /** The fields of a form, what a person entered into them, and what can be seen to be wrong with it before it is sent. */
+import type { ConnectField } from "../../../../domain/connection/ConnectForm.js"
 import type { Texts } from "../texts/en.js"
 
-/** A field. What is optional here only the forms of schemas have. */
-export interface FormField {
-  /** Under which the form keeps what is entered. */
-  readonly name: string
-  readonly title: string
-  readonly description: string | null
-  readonly secret: boolean
-  readonly required: boolean
-  readonly options: ReadonlyArray<string> | null
-  readonly type: "string" | "number" | "integer" | "boolean"
-  readonly initial: string | null
-  readonly min: number | null
-  readonly max: number | null
+/** A field of a connector's form; of the form of a schema with more. `name`: under which the form keeps what is entered. */
+export interface FormField extends Omit<ConnectField, "form"> {
   /** Numbers that the value must be more, or less, than. */
   readonly over?: number | null
   readonly under?: number | null

@@ -6,7 +6,7 @@ import { useShared } from "../Store.js"
 import { useTexts } from "../texts/Words.js"
 import { type Account, mayConnect, mayDo, type ShownSession, usePanel } from "./Panel.js"
 
-/** So many pages of accounts are read of a connector: more nobody chooses from. */
+/** At most so many pages of accounts are read for each connector. */
 const mostPages = 5
 
 /** A connector of an integration with the customer's accounts of it. `name`: `null` if the session does not reach it. */

@@ -9,7 +9,7 @@ import { errorText, useTexts } from "../texts/Words.js"
 import type { Texts } from "../texts/en.js"
 import { SchemaFields } from "./FormFields.js"
 import { type ShownSession, usePanel } from "./Panel.js"
-import { Section, useMistakes, ViewHeading, Wrong } from "./Pieces.js"
+import { EntryForm, Section, ViewHeading, Wrong, useMistakes } from "./Pieces.js"
 
 type OfferedAction = ShownSession["features"]["actions"][number]
 
@@ -122,14 +122,7 @@ export const ActionView = ({ action }: { readonly action: OfferedAction }) => {
   return (
     <>
       <ViewHeading isFocused>{title}</ViewHeading>
-      <form
-        ref={form}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (!busy) void start()
-        }}
-      >
+      <EntryForm form={form} isBusy={busy} submit={start}>
         {confirm !== null && <p>{confirm}</p>}
         <Wrong text={mistakes["form"]} />
         <SchemaFields form={input} values={values} mistakes={mistakes} change={setValues} />
@@ -142,7 +135,7 @@ export const ActionView = ({ action }: { readonly action: OfferedAction }) => {
           </button>
           <div role="status">{busy && <span class="state busy">{texts.isRunning}</span>}</div>
         </div>
-      </form>
+      </EntryForm>
     </>
   )
 }

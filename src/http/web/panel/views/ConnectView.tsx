@@ -7,7 +7,7 @@ import { bodyOf, type PanelSchemas } from "../session/Session.js"
 import { errorText, useTexts } from "../texts/Words.js"
 import { FormFields } from "./FormFields.js"
 import { type Account, countUp, usePanel, type View } from "./Panel.js"
-import { Failure, Icon, Loading, useMistakes, ViewHeading } from "./Pieces.js"
+import { EntryForm, Failure, Icon, Loading, ViewHeading, useMistakes } from "./Pieces.js"
 
 type Connector = PanelSchemas["EmbeddedConnector"]
 
@@ -111,14 +111,7 @@ const ConnectForm = ({ account, after, connector }: Connecting & { readonly conn
   }
 
   return (
-    <form
-      ref={form}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isBusy) void submit()
-      }}
-    >
+    <EntryForm form={form} isBusy={isBusy} submit={submit}>
       {methods.length > 1 && account === null && (
         <MethodChoice
           methods={methods}
@@ -143,7 +136,7 @@ const ConnectForm = ({ account, after, connector }: Connecting & { readonly conn
           {texts.cancel}
         </button>
       </div>
-    </form>
+    </EntryForm>
   )
 }
 

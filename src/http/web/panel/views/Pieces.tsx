@@ -1,5 +1,5 @@
 /** Small parts of the views. */
-import type { ComponentChildren } from "preact"
+import type { ComponentChildren, RefObject } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { FormMistakes } from "../forms/Form.js"
 import { asPanelError, type PanelError } from "../session/Errors.js"
@@ -54,6 +54,30 @@ export const useMistakes = () => {
   }
   return { form, mistakes, show }
 }
+
+/** A form whose entries the panel checks and sends itself. `form`: of `useMistakes`. */
+export const EntryForm = ({
+  children,
+  form,
+  isBusy,
+  submit
+}: {
+  readonly form: RefObject<HTMLFormElement | null>
+  readonly isBusy: boolean
+  readonly submit: () => Promise<unknown>
+  readonly children: ComponentChildren
+}) => (
+  <form
+    ref={form}
+    noValidate
+    onSubmit={(event) => {
+      event.preventDefault()
+      if (!isBusy) void submit()
+    }}
+  >
+    {children}
+  </form>
+)
 
 /** What is wrong with all of a form, or with what a button did. */
 export const Wrong = ({ text }: { readonly text: string | undefined }) =>

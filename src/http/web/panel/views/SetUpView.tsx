@@ -17,7 +17,7 @@ import {
   type ShownSession,
   usePanel
 } from "./Panel.js"
-import { Failure, Loading, useMistakes, ViewHeading, Wrong } from "./Pieces.js"
+import { EntryForm, Failure, Loading, ViewHeading, Wrong, useMistakes } from "./Pieces.js"
 import { hiddenAccount, sentAccounts, useEntered } from "./SetUpEntries.js"
 
 const connectionMistakes = ({ details }: PanelError, slugs: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -90,14 +90,7 @@ const SetUpForm = ({ draft, ...setting }: Setting & { readonly draft: SetUpDraft
   }
 
   return (
-    <form
-      ref={form}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!isBusy) void save()
-      }}
-    >
+    <EntryForm form={form} isBusy={isBusy} submit={save}>
       <Wrong text={mistakes["form"]} />
       {found.map((connector) => (
         <AccountChoice
@@ -127,7 +120,7 @@ const SetUpForm = ({ draft, ...setting }: Setting & { readonly draft: SetUpDraft
           {texts.cancel}
         </button>
       </div>
-    </form>
+    </EntryForm>
   )
 }
 
