@@ -1,5 +1,5 @@
 /** The panel: what it shows of its session. */
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import { type Shared, useShared } from "../Store.js"
 import { languages, TextsOfPanel, useTexts } from "../texts/Words.js"
 import { Accounts } from "./Accounts.js"
@@ -106,7 +106,8 @@ const Content = () => {
 /** `locale`: the language that is shown. */
 export const App = ({ locale, panel }: { readonly panel: Panel; readonly locale: Shared<"en" | "de"> }) => {
   const language = useShared(locale)
-  useEffect(() => {
+  // With the texts, not after them: screen readers choose their voice by it.
+  useLayoutEffect(() => {
     document.documentElement.lang = language
     document.title = languages[language].title
   }, [language])
