@@ -174,6 +174,16 @@ const openid = await build({
   sourcemap: false
 })
 place("dist/openid.cjs", textOf(openid, ".cjs"))
+// Read when the first agent asks a tool gateway.
+const mcp = await build({
+  ...common,
+  entryPoints: ["src/runtime/mcp/McpLibrary.ts"],
+  outfile: "dist/mcp.cjs",
+  format: "cjs",
+  minifyWhitespace: true,
+  sourcemap: false
+})
+place("dist/mcp.cjs", textOf(mcp, ".cjs"))
 // The client of the typed RPC, which other services import from the package; they install what it needs.
 const rpcClient = await build({
   ...common,

@@ -142,6 +142,8 @@ export const layer = Layer.effect(
         Effect.map(runCommand(clientOf(connectionId).reconnect(request)), openedSession),
       test: ({ connectionId, ...request }) => repeatCommand(clientOf(connectionId).test(request)),
       refresh: ({ connectionId, ...request }) => repeatCommand(clientOf(connectionId).refresh(request)),
+      refreshDue: ({ connectionId, organisationId }) =>
+        repeatCommand(clientOf(connectionId).checkDue({ organisationId })),
       enable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).enable(request)),
       disable: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).disable(request)),
       edit: ({ connectionId, ...request }) => runCommand(clientOf(connectionId).edit(request)),

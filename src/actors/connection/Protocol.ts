@@ -82,7 +82,12 @@ export const ConnectionCommand = Schema.Union(
     version: Schema.NullOr(Schema.Number)
   }),
   Schema.TaggedStruct("Reveal", withInitiator),
-  Schema.TaggedStruct("Disconnect", { ...withInitiator, version: Schema.NullOr(Schema.Number) }),
+  /** `revokes`: whether the token is revoked at the provider; absent: it is. */
+  Schema.TaggedStruct("Disconnect", {
+    ...withInitiator,
+    version: Schema.NullOr(Schema.Number),
+    revokes: Schema.optional(Schema.Boolean)
+  }),
 
   // Connect sessions
   Schema.TaggedStruct("Submit", { ...addressed, sessionId: text, fields: Secrets, config: JsonObject }),

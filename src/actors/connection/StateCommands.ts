@@ -75,7 +75,7 @@ export const makeStateCommands = Effect.gen(function* () {
     })
   })
 
-  /** Disconnects for good and deletes the credential; revokes the token at the provider in the background. */
+  /** Disconnects for good and deletes the credential; revokes the token at the provider in the background, unless told not to. */
   const disconnectConnection = Effect.fnUntraced(function* (self: ConnectionOwner, request: PayloadOf<"Disconnect">) {
     const before = yield* owners.read(self, request.organisationId)
     if (before.connection.status === "disconnected") return yield* notFound()
@@ -94,7 +94,7 @@ export const makeStateCommands = Effect.gen(function* () {
         }
       }
     )
-    if (found._tag === "Some")
+    if (found._tag === "Some" && request.revokes !== false)
       yield* revoke(last, found.value.method).pipe(
         Effect.catchAll((failure) =>
           Effect.annotateLogs(Effect.logInfo("connection.token_not_revoked"), {

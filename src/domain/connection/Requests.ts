@@ -34,12 +34,25 @@ export type CreateConnection = typeof CreateConnection.Type
 
 /** The body that reconnects a connection. */
 export const ReconnectConnection = Schema.Struct({
+  connector: Schema.optional(text(63).annotations({ description: "If it is sent: the connector of the connection." })),
+  customerId: Schema.optional(text(140).annotations({ description: "If it is sent: the customer of the connection." })),
   redirectUrl: Schema.optional(RedirectUrl),
   authMethod: Schema.optional(text(64)),
   credential: Schema.optional(CredentialInput),
   config: Schema.optional(JsonObject)
 }).annotations({ identifier: "ReconnectConnection" })
 export type ReconnectConnection = typeof ReconnectConnection.Type
+
+/** The body that renews the credential of a connection. */
+export const RefreshConnection = Schema.Struct({
+  force: Schema.optional(
+    Schema.Boolean.annotations({
+      description:
+        "`false`: only if it is due; the connection's `health` says whether that failed. Default: `true`, now."
+    })
+  )
+}).annotations({ identifier: "RefreshConnection" })
+export type RefreshConnection = typeof RefreshConnection.Type
 
 /** The body that stores a credential on surface B. */
 export const StoreCredential = Schema.Struct({

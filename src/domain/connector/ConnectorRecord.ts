@@ -90,15 +90,26 @@ export const inlineProviderName = "default"
 /** The body that stores an auth provider. */
 export const UpsertAuthProvider = Schema.Struct({
   name: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(100)),
-  methodId: Schema.String,
+  methodId: Schema.optional(
+    Schema.String.annotations({ description: "The OAuth2 method of the connector; absent: its default one." })
+  ),
   clientId: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(1_000)),
   /** Write-only. Absent: the stored one stays; null: it is removed. */
   clientSecret: Schema.optional(Schema.NullOr(Schema.String.pipe(Schema.minLength(1), Schema.maxLength(10_000)))),
+  clientSecretName: Schema.optional(
+    Schema.String.annotations({
+      description:
+        "Instead of `clientSecret`: the name of the organisation's secret whose present value is stored. It also needs `secrets:read`."
+    })
+  ),
   scopes: Schema.optional(Schema.Array(Schema.String)),
   isDefault: Schema.optional(Schema.Boolean),
   version: Schema.optional(Counter)
 }).annotations({ identifier: "UpsertAuthProvider" })
 export type UpsertAuthProvider = typeof UpsertAuthProvider.Type
+
+/** A client to be stored, whose method and secret are known. */
+export type StoredClient = Omit<UpsertAuthProvider, "clientSecretName" | "methodId"> & { readonly methodId: string }
 
 /** An OAuth client in a definition. */
 export interface InlineClient {

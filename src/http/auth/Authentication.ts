@@ -49,6 +49,8 @@ export interface Admittance {
   readonly isOpenToPages?: boolean
   /** It refreshes tokens, and so admits one that has just expired. */
   readonly refreshesTokens?: boolean
+  /** Whether Test keys must send their header; where not, clients know a URL only. */
+  readonly needsTestHeader?: boolean
 }
 
 const bothSchemesHint = "send Authorization: Bearer <key> or x-svc-api-key: <key>"
@@ -73,6 +75,7 @@ interface Attempt {
   readonly openWhileSuspended: boolean
   readonly isOpenToPages: boolean
   readonly toRefresh: boolean
+  readonly needsTestHeader: boolean
 }
 
 const principalOf = (
@@ -130,9 +133,9 @@ export const make = Effect.gen(function* () {
 
   /** Admits the caller of a known credential, unless its state, address or environment forbids it. */
   const admit = (known: KnownCredential, attempt: Attempt): Effect.Effect<AdmittedCaller, Failure> => {
-    const { now, openWhileSuspended, request } = attempt
+    const { now, request } = attempt
     const ip = addressOf(request)
-    const refusal = known.refusal(now, attempt) ?? callerRefusal(addresses, known, request, ip, openWhileSuspended)
+    const refusal = known.refusal(now, attempt) ?? callerRefusal(addresses, known, attempt, ip)
     const caller = principalOf(known, attempt, ip)
     if (refusal === undefined) return Effect.succeed({ known, caller, now })
     const counted = counterKey(caller, ip)
@@ -165,6 +168,7 @@ export const make = Effect.gen(function* () {
     {
       isOpenToPages = false,
       keyHint = bothSchemesHint,
+      needsTestHeader = true,
       openWhileSuspended = false,
       refreshesTokens: toRefresh = false
     }: Admittance = {}
@@ -173,7 +177,7 @@ export const make = Effect.gen(function* () {
       const now = clock.unsafeCurrentTimeMillis()
       const text = readText(request, keyHint)
       if (text instanceof Unauthorized) return Effect.fail(text)
-      const attempt = { request, requestId, now, openWhileSuspended, isOpenToPages, toRefresh }
+      const attempt = { request, requestId, now, openWhileSuspended, isOpenToPages, toRefresh, needsTestHeader }
       const presented = readCredential(readers, text, attempt)
       if (presented !== undefined) return findAndAdmit(presented, attempt)
       if (text === undefined) return Effect.fail(unauthorized(`no API key: ${keyHint}`))
@@ -222,9 +226,8 @@ interface AdmittedCaller {
 export const callerRefusal = (
   addresses: Addresses["Type"],
   { caller, organisation, spaceId }: KnownCredential,
-  request: RequestHead,
-  ip: string,
-  openWhileSuspended: boolean
+  { needsTestHeader, openWhileSuspended, request }: Pick<Attempt, "needsTestHeader" | "openWhileSuspended" | "request">,
+  ip: string
 ): Failure | undefined => {
   const { allowedIps, mode } = caller.bounds
   if (organisation.status !== "active" && !openWhileSuspended)
@@ -234,7 +237,7 @@ export const callerRefusal = (
       code: "IP_NOT_ALLOWED",
       message: `this ${credentialNounOf(caller)} may not be used from ${ip}`
     })
-  if (mode === "test" && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true")
+  if (mode === "test" && needsTestHeader && request.headers["x-svc-test-mode"]?.toLowerCase() !== "true")
     return new Forbidden({
       code: "TEST_MODE_HEADER_REQUIRED",
       message: `a Test ${nounOf(caller)} must send the header X-svc-Test-Mode: true`

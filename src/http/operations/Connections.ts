@@ -8,7 +8,7 @@ import {
   RenameAccount
 } from "../../domain/connection/EmbeddedConnection.js"
 import { ConnectionTest } from "../../domain/connection/ConnectionTest.js"
-import { CreateConnection, ReconnectConnection } from "../../domain/connection/Requests.js"
+import { CreateConnection, ReconnectConnection, RefreshConnection } from "../../domain/connection/Requests.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -120,10 +120,13 @@ export const connectionsOperations = [
     summary: "Delete a connection",
     description: "Deletes a connection and its credential, and revokes the credential where the provider can.",
     answers: { 200: "The connection before it was deleted." },
+    parameters: { revoke: "`false`: the credential is not revoked at the provider." },
     route: "DELETE /api/v1/connections/:conn",
+    query: Schema.Struct({ revoke: Schema.optional(Schema.Literal("true", "false")) }),
     output: record(Connection.View),
     permit: "connections:delete",
-    use: (connections, { context, path }) => connections.disconnect(context, path.conn),
+    use: (connections, { context, path, query }) =>
+      connections.disconnect(context, path.conn, query.revoke !== "false"),
     sessions: {
       with: EmbeddedConnections,
       output: record(EmbeddedConnection),
@@ -163,13 +166,15 @@ export const connectionsOperations = [
   ofCustomerConnections({
     name: "connections.refresh",
     summary: "Refresh a credential",
-    description: "Renews the access token of a connection now.",
+    description: "Renews the access token of a connection: now, or with `force: false` only if it is due.",
     answers: { 200: "The connection." },
+    example: { force: false },
     route: "POST /api/v1/connections/:conn/refresh",
+    body: strictPayload(RefreshConnection),
     output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    use: (connections, { context, path }) => connections.refresh(context, path.conn)
+    use: (connections, { context, path, body }) => connections.refresh(context, path.conn, body)
   }),
   ofCustomerConnections({
     name: "connections.enable",

@@ -1,4 +1,5 @@
 /** The table of operations, by surface, in the order of the documents. Specification: Surfaces A, B and C. */
+import type { Contract } from "../operation/Contract.js"
 import { executeContract, flowContract, proxyContracts, runContract } from "./Execution.js"
 import { approvalsOperations } from "./run/Approvals.js"
 import { apiKeysOperations } from "./ApiKeys.js"
@@ -97,6 +98,13 @@ export const surfaceC = [
   ...watchOperations,
   ...auditOperations
 ]
+
+/** The operation of surface C with this name. Throws if there is none, which is a bug. */
+export const operationOf = (name: string): Contract => {
+  const found = surfaceC.find((one) => `${one.group}.${one.name}` === name)
+  if (found === undefined) throw new Error(`there is no operation ${name}`)
+  return found
+}
 
 /** The start of runs on surface C, which a route of its own serves. */
 export const surfaceCStart = [runContract]

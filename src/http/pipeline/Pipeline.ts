@@ -31,6 +31,8 @@ export interface SurfaceRules {
   readonly selectHeaders: (sent: RequestHead["headers"]) => RequestHead["headers"]
   /** Whether the service's own pages may call, with the session of a person. */
   readonly isOpenToPages?: boolean
+  /** Whether its clients know a URL only, and so cannot send the header that Test keys need elsewhere. */
+  readonly isKnownByUrl?: boolean
   /** How to send the key on this surface, for error messages; `undefined`: in either of two headers. */
   readonly keyHint?: string
   /** The failure if a header is missing that this surface requires besides the key. */
@@ -56,6 +58,8 @@ export interface Routed {
   readonly params: { readonly [name: string]: string }
   /** The body is read only if a signature covers it or the route's form says so. */
   readonly request: LazyRequest
+  /** The exchange that this request is a part of: its caller was authenticated and counted there, and is not again. */
+  readonly partOf?: Exchange
 }
 
 /** The version in `If-Match`; `undefined`: any version. Left: it is none. */
@@ -91,8 +95,12 @@ const bufferedRequest = (request: LazyRequest): RawRequest | undefined => {
 }
 
 /** `route`: `undefined` if the request has none. */
-const admittanceOf = ({ isOpenToPages = false, keyHint }: SurfaceRules, route: Route | undefined) => ({
+const admittanceOf = (
+  { isKnownByUrl = false, isOpenToPages = false, keyHint }: SurfaceRules,
+  route: Route | undefined
+) => ({
   keyHint,
+  needsTestHeader: !isKnownByUrl,
   openWhileSuspended: route?.openWhileSuspended === true,
   isOpenToPages,
   refreshesTokens: route?.sessions?.refreshesTokens === true
@@ -161,6 +169,7 @@ export const make = Effect.gen(function* () {
     })
   }
 
+  /** Counts one call of the caller. */
   const admit = (caller: Principal): Effect.Effect<Admission | null, Failure> =>
     limits.admit({
       organisationId: caller.organisationId,
@@ -197,28 +206,30 @@ export const make = Effect.gen(function* () {
   /** Serves a request; every failure and defect becomes a reply. */
   const serve = (routed: Routed, handle: (exchange: Exchange) => Effect.Effect<RawReply, unknown>) =>
     Effect.suspend(() => {
-      const { params, route, rules } = routed
+      const { params, partOf, route, rules } = routed
       const request = { ...routed.request, headers: rules.selectHeaders(routed.request.headers) }
-      const requestId = request.recognised?.caller.requestId ?? identifiers.next("req")
+      const requestId = (partOf ?? request.recognised)?.caller.requestId ?? identifiers.next("req")
       let exchange: Exchange | undefined
       let admission: Admission | null = null
-      const serving = Effect.flatMap(
-        authentication.authenticate(request, requestId, admittanceOf(rules, route)),
-        (caller) => {
-          const missing = rules.missingHeader(request)
-          if (missing !== undefined) return Effect.fail(missing)
-          const version = route.form.versions === "own" ? Either.right(undefined) : expectedVersion(request)
-          const again = Effect.map(recognised(request, requestId, rules, route), ({ caller }) => caller)
-          const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version), again)
-          exchange = opened
-          return Effect.flatMap(admit(caller), (counts) => {
-            admission = counts
-            return Either.isLeft(version)
-              ? Effect.fail(version.left)
-              : checkAndHandle(opened, bufferedRequest(request), handle)
-          })
-        }
-      )
+      const authenticated =
+        partOf === undefined
+          ? authentication.authenticate(request, requestId, admittanceOf(rules, route))
+          : Effect.succeed(partOf.caller)
+      const serving = Effect.flatMap(authenticated, (caller) => {
+        const missing = rules.missingHeader(request)
+        if (missing !== undefined) return Effect.fail(missing)
+        const version = route.form.versions === "own" ? Either.right(undefined) : expectedVersion(request)
+        const again =
+          partOf?.recognise ?? Effect.map(recognised(request, requestId, rules, route), ({ caller }) => caller)
+        const opened = new Exchange(route, params, request, caller, Either.getOrUndefined(version), again)
+        exchange = opened
+        return Effect.flatMap(partOf === undefined ? admit(caller) : Effect.succeed(null), (counts) => {
+          admission = counts
+          return Either.isLeft(version)
+            ? Effect.fail(version.left)
+            : checkAndHandle(opened, bufferedRequest(request), handle)
+        })
+      })
       return Effect.matchCauseEffect(serving, {
         onSuccess: (reply) => {
           const now = clock.unsafeCurrentTimeMillis()
@@ -245,7 +256,7 @@ export const make = Effect.gen(function* () {
     )
   }
 
-  return { serve, recognise, addressOf: authentication.addressOf }
+  return { serve, recognise, admit, addressOf: authentication.addressOf }
 })
 
 const logFields = ({ caller, route }: Exchange) => ({

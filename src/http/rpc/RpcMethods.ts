@@ -5,7 +5,7 @@
 import { Schema, SchemaAST } from "effect"
 import type { Contract } from "../operation/Contract.js"
 import { executeContract } from "../operations/Execution.js"
-import { surfaceC } from "../operations/Surfaces.js"
+import { operationOf } from "../operations/Surfaces.js"
 
 /**
  * How a method is served. `operation`: as the operation is. `start`, `run`: starts a run; `run` waits for its end. `await`:
@@ -21,12 +21,6 @@ export interface RpcMethod {
   readonly id?: { readonly parameter: string; readonly member: string }
   /** Whether the operation answers with a record in an object that has nothing else. */
   readonly hasEnvelope: boolean
-}
-
-const operationOf = (name: string): Contract => {
-  const found = surfaceC.find((one) => `${one.group}.${one.name}` === name)
-  if (found === undefined) throw new Error(`there is no operation ${name}`)
-  return found
 }
 
 const answersRecord = ({ outputs }: Contract): boolean =>

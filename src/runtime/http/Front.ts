@@ -3,6 +3,7 @@ import { Effect, Option } from "effect"
 import { Identifiers } from "../../actors/ports/Identifiers.js"
 import type { Failure } from "../../domain/Failure.js"
 import { errorReply, failureReply, methodRow } from "../../http/ErrorRows.js"
+import { isGatewayPath } from "../../http/mcp/GatewayAddress.js"
 import { pathOf, type RawReply, type RawRequest, type RequestHead } from "../../http/Wire.js"
 import { Settings } from "../configuration/Config.js"
 import { countRequest, type Surface } from "../telemetry/Metrics.js"
@@ -129,7 +130,8 @@ export const make = Effect.gen(function* () {
     const answer = openAnswer(request)
     if (answer !== undefined) return observed(answer.surface, request, open.serve(request, answer))
     const { isRouted, reply } = surfaces.find(request)
-    return observed("resource", request, isRouted ? reply : refuseUnserved(request, reply))
+    const surface = isGatewayPath(pathOf(request.target)) ? "mcp" : "resource"
+    return observed(surface, request, isRouted ? reply : refuseUnserved(request, reply))
   }
 
   const observedCall: Observe = (head, call) => observed("rpc", head, call)

@@ -30,6 +30,8 @@ import {
 } from "../../http/operations/Surfaces.js"
 import { handlersOf } from "../../http/pipeline/OperationHandlers.js"
 import { make as makePipeline, defaultRules } from "../../http/pipeline/Pipeline.js"
+import { isGatewayPath } from "../../http/mcp/GatewayAddress.js"
+import { makeMcpFront } from "../../http/mcp/McpFront.js"
 import { make as makeRpc, type RpcFront } from "../../http/rpc/RpcFront.js"
 import { type FoundReply, makeSurfaceRequests } from "../../http/pipeline/SurfaceRequests.js"
 import { isMeantForTenants, isSentByTenants, isTenantPath, tenantRules } from "../../http/tenant/Rules.js"
@@ -84,12 +86,14 @@ export const layer = Layer.effect(
     )
     const shareOwners = yield* ShareOwners
     const rpc = yield* makeRpc({ ...pipeline, execute, proxy })
+    const gateways = yield* makeMcpFront(pipeline)
     const cors = yield* makeCors(pipeline.addressOf)
     const framePage = yield* makeFramePage(pipeline.addressOf)
     const tenant = yield* makeSurfaceRequests(pipeline, tenantRules, surfaceB)
     const shared = yield* makeSurfaceRequests(pipeline, tenantRules, sharedOperations)
     const surfaceOf = (request: RequestHead) => {
       const path = pathOf(request.target)
+      if (isGatewayPath(path)) return gateways
       const called = calledWorkflow(request)
       if (isTenantPath(path) || (called !== undefined && "flowName" in called)) return tenant
       if (isSentByTenants(request.headers) && shared.hasRoute(request.method, path)) return shared

@@ -117,6 +117,8 @@ import * as RunApprovals from "../postgres/run/RunApprovals.js"
 import * as Runnables from "../postgres/run/Runnables.js"
 import * as RunReads from "../postgres/run/RunReads.js"
 import * as Runs from "../postgres/run/Runs.js"
+import * as OwnHosts from "../mcp/OwnHosts.js"
+import * as ToolServers from "../mcp/ToolServers.js"
 import * as StartQueue from "../postgres/run/StartQueue.js"
 import { layerPostgres as dataKeys } from "../vault/DataKeys.js"
 import { countJournal } from "../telemetry/JournalMetrics.js"
@@ -131,7 +133,7 @@ const journalCapacity = 20_000
 const pure = Layer.unwrapEffect(
   Effect.gen(function* () {
     const settings = yield* Settings
-    const { egressAllow, heldMemory, platformValues, publicUrl, smtpUrl, trustedProxies } = settings
+    const { egressAllow, heldMemory, host, platformValues, publicUrl, smtpUrl, trustedProxies } = settings
     const { keyPepper } = yield* ProvidedSecrets
     return Layer.mergeAll(
       Crypto.layerDigests({ pepper: keyPepper }),
@@ -142,6 +144,8 @@ const pure = Layer.unwrapEffect(
       Egress.layer({ allow: egressAllow, connections: planDescriptors(settings).outgoing }),
       OperatorNetworks.layer(egressAllow),
       Layer.succeed(Origin, publicUrl),
+      OwnHosts.layer(host),
+      ToolServers.layer(bundleOf("mcp.cjs")),
       Layer.succeed(MailServer, Option.map(smtpUrl, Redacted.value)),
       Layer.succeed(PlatformConfiguration, platformValues),
       Places.layer({ ...LeasedTasks.places, tests: outwardPlaces.tests }),

@@ -3,7 +3,7 @@ import { Metric, MetricBoundaries, MetricKey, MetricLabel } from "effect"
 import { memoize } from "../../domain/RecentMap.js"
 
 /** Which requests a count is of: a label of the metrics. */
-export type Surface = "execution" | "resource" | "webhook" | "rpc" | "operator"
+export type Surface = "execution" | "resource" | "webhook" | "rpc" | "mcp" | "operator"
 
 const total = (name: string, description: string) => MetricKey.counter(name, { description, incremental: true })
 /** Puts labels into the metric's key, so that it looks its value up once instead of at every count. */

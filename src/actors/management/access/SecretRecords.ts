@@ -1,13 +1,13 @@
 /** Finds secrets for use cases, by the caller's customers and by the secrets and environments in its key's scope. */
-import { Effect, Option } from "effect"
-import { type Failure, invalid, NotFound } from "../../../domain/Failure.js"
+import { Effect, Option, Redacted } from "effect"
+import { type Failure, invalid, NotFound, refuseWith } from "../../../domain/Failure.js"
 import type { CustomerId, SecretId } from "../../../domain/Ids.js"
-import type { Secret } from "../../../domain/access/Secret.js"
+import type { Json } from "../../../domain/Json.js"
+import { type Secret, secretPlace, secretValue } from "../../../domain/access/Secret.js"
 import type { Tx } from "../../ports/Records.js"
-import { outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
+import { Vault, vaultClosed } from "../../ports/Vault.js"
+import { missingPermission, outOfScope, type Principal, reaches, scopedIds } from "../Caller.js"
 import { findReached } from "../ReachedRecord.js"
-
-export const secretNotFound = () => new NotFound({ what: "secret" })
 
 /** Locks the secret with this id, if the caller reaches it. */
 export const lockSecret = (tx: Tx, caller: Principal, id: string): Effect.Effect<Secret, Failure> => {
@@ -58,3 +58,40 @@ export const secretListFilter = (
     ...(environment === undefined ? {} : { environment })
   }
 }
+
+/** Makes the functions that read values. */
+export const makeSecretValues = Effect.gen(function* () {
+  const vault = yield* Vault
+
+  /** The current value in the clear. */
+  const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
+    const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
+    if (Option.isNone(version)) return yield* new NotFound({ what: "secret" })
+    const place = secretPlace(secret.organisationId, secret.id, secret.current)
+    const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultClosed)
+    return secretValue(secret.type, Redacted.value(text))
+  })
+
+  /** The text of the organisation's secret of this name, for a caller who may read secrets. `member`: of the request, which names it. */
+  const openNamed = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    name: string,
+    member: string
+  ): Effect.fn.Return<string, Failure> {
+    yield* refuseWith(missingPermission(caller, "secrets:read"))
+    const shared = { spaceId: caller.spaceId, name, customerId: null, environment: null, deletedAt: null }
+    const found = yield* tx.secrets.find(shared)
+    if (Option.isNone(found))
+      return yield* invalid(
+        member,
+        "NOT_FOUND",
+        "names no secret of the organisation for all customers and environments"
+      )
+    yield* refuseWith(outOfScope(caller, "secret", found.value.id))
+    const value = yield* open(tx, found.value)
+    return typeof value === "string" ? value : yield* invalid(member, "INVALID_VALUE", "names a secret that is no text")
+  })
+
+  return { open, openNamed }
+})

@@ -4,7 +4,6 @@
  */
 import { Effect, Option, Redacted } from "effect"
 import { type Failure, refuseWith } from "../../../domain/Failure.js"
-import type { Json } from "../../../domain/Json.js"
 import {
   type CreateSecret,
   deletedSecret,
@@ -13,7 +12,6 @@ import {
   type Secret,
   secretPlace,
   secretText,
-  secretValue,
   secretView
 } from "../../../domain/access/Secret.js"
 import { Identifiers } from "../../ports/Identifiers.js"
@@ -28,7 +26,7 @@ import {
   findEnvironment
 } from "../organisation/EnvironmentRecords.js"
 import { listQuery, optionalText, Pages } from "../Pages.js"
-import { findSecretOwner, lockSecret, secretNotFound, secretListFilter } from "./SecretRecords.js"
+import { findSecretOwner, lockSecret, makeSecretValues, secretListFilter } from "./SecretRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
 export const SecretList = listQuery({ customer_id: optionalText, environment: optionalText })
@@ -53,6 +51,7 @@ const make = Effect.gen(function* () {
   const pages = yield* Pages
   const identifiers = yield* Identifiers
   const vault = yield* Vault
+  const { open } = yield* makeSecretValues
 
   /** Seals a value as the secret's current version. */
   const seal = (tx: Tx, { current, id, organisationId }: Secret, text: string) =>
@@ -62,15 +61,6 @@ const make = Effect.gen(function* () {
         tx.secretVersions.insert({ organisationId, secretId: id, number: current, sealed, retiredAt: null })
       )
     )
-
-  /** The current value in the clear. */
-  const open = Effect.fnUntraced(function* (tx: Tx, secret: Secret): Effect.fn.Return<Json, Failure> {
-    const version = yield* tx.secretVersions.find({ secretId: secret.id, number: secret.current })
-    if (Option.isNone(version)) return yield* secretNotFound()
-    const place = secretPlace(secret.organisationId, secret.id, secret.current)
-    const text = yield* Effect.mapError(vault.open(place, version.value.sealed), vaultClosed)
-    return secretValue(secret.type, Redacted.value(text))
-  })
 
   const insert = Effect.fnUntraced(function* (tx: Tx, caller: Principal, secret: Secret, text: string) {
     yield* refuseWith(narrowedCallerRefusal(caller, "secret", "it makes none"))

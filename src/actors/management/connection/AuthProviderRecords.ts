@@ -1,10 +1,6 @@
 /** Stores an organisation's OAuth clients at providers, with sealed secrets. */
 import { Effect, Option, Redacted } from "effect"
-import {
-  type AuthProvider,
-  clientSecretPlace,
-  type UpsertAuthProvider
-} from "../../../domain/connector/ConnectorRecord.js"
+import { type AuthProvider, clientSecretPlace, type StoredClient } from "../../../domain/connector/ConnectorRecord.js"
 import { type Failure, type Unavailable } from "../../../domain/Failure.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
@@ -31,7 +27,7 @@ const clearDefaults = (tx: Tx, providers: ReadonlyArray<AuthProvider>, updatedAt
   )
 
 /** The client of that name, locked until the transaction ends. */
-const lock = (tx: Tx, connector: string, { methodId, name }: Pick<UpsertAuthProvider, "methodId" | "name">) =>
+const lock = (tx: Tx, connector: string, { methodId, name }: Pick<StoredClient, "methodId" | "name">) =>
   Effect.map(tx.authProviders.lock({ connector, methodId, name }), Option.getOrNull)
 
 export const make = Effect.gen(function* () {
@@ -52,7 +48,7 @@ export const make = Effect.gen(function* () {
     tx: Tx,
     { organisationId }: Pick<Principal, "organisationId">,
     connector: string,
-    input: UpsertAuthProvider,
+    input: StoredClient,
     found: AuthProvider | null
   ): Written<AuthProviderChange> =>
     Effect.gen(function* () {

@@ -3,13 +3,14 @@
  * to a client through its connector. Contract: auth provider record.
  */
 import { Effect, Option } from "effect"
-import { AuthProvider, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
-import { invalid, NotFound } from "../../../domain/Failure.js"
+import { AuthProvider, type StoredClient, UpsertAuthProvider } from "../../../domain/connector/ConnectorRecord.js"
+import { type Failure, invalid, NotFound } from "../../../domain/Failure.js"
 import type { Tx } from "../../ports/Records.js"
 import { make as makeAuthProviderRecords, maxAuthProviders } from "./AuthProviderRecords.js"
 import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
+import { makeSecretValues } from "../access/SecretRecords.js"
 import { ConnectorRecords, definitionOf } from "../connector/ConnectorRecords.js"
 import { pickChanges } from "../ReadOnly.js"
 
@@ -32,12 +33,31 @@ const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const providers = yield* makeAuthProviderRecords
   const connectors = yield* ConnectorRecords
+  const secrets = yield* makeSecretValues
 
   /** The connector's slug, and those of its methods that need a client. */
   const findMethods = Effect.fnUntraced(function* (tx: Tx, caller: Principal, connector: string) {
     const found = yield* connectors.find(tx, caller, connector)
     const { auth, slug } = yield* definitionOf(tx, found, undefined)
-    return { slug, methods: auth.filter(({ type }) => type === "oauth2").map(({ id }) => id) }
+    const methods = auth.filter(({ type }) => type === "oauth2")
+    const preset = methods.find((method) => method.default === true) ?? methods[0]
+    return { slug, methods: methods.map(({ id }) => id), defaultMethod: preset?.id }
+  })
+
+  /** The client of a request, with its method, and with its secret where that is named. */
+  const clientOf = Effect.fnUntraced(function* (
+    tx: Tx,
+    caller: Principal,
+    { methods, defaultMethod }: { readonly methods: ReadonlyArray<string>; readonly defaultMethod: string | undefined },
+    { clientSecretName, methodId = defaultMethod, ...input }: UpsertAuthProvider
+  ): Effect.fn.Return<StoredClient, Failure> {
+    if (methodId === undefined || !methods.includes(methodId))
+      return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
+    if (clientSecretName === undefined) return { ...input, methodId }
+    if (input.clientSecret !== undefined)
+      return yield* invalid("clientSecretName", "NOT_ALLOWED", "excludes clientSecret: send one of them")
+    const clientSecret = yield* secrets.openNamed(tx, caller, clientSecretName, "clientSecretName")
+    return { ...input, methodId, clientSecret }
   })
 
   const viewOf = ({ organisationId }: Principal, provider: AuthProvider): AuthProviderView =>
@@ -58,13 +78,13 @@ const make = Effect.gen(function* () {
   const upsert = (context: CallContext, connector: string, input: UpsertAuthProvider) =>
     change(context, function* (tx) {
       const { caller } = context
-      const { methods, slug } = yield* findMethods(tx, caller, connector)
-      if (!methods.includes(input.methodId))
-        return yield* invalid("methodId", "NOT_FOUND", "names no OAuth2 method of the connector")
-      const found = yield* providers.lock(tx, slug, input)
+      const { slug, ...methods } = yield* findMethods(tx, caller, connector)
+      const client = yield* clientOf(tx, caller, methods, input)
+      const found = yield* providers.lock(tx, slug, client)
       yield* checkVersion(context, input.version, found?.version ?? 0)
-      const changes = yield* pickChanges(UpsertAuthProvider, input, found === null ? {} : viewOf(caller, found))
-      const { after, before } = yield* providers.write(tx, caller, slug, changes, found)
+      const changes = yield* pickChanges(UpsertAuthProvider, client, found === null ? {} : viewOf(caller, found))
+      const { methodId } = client
+      const { after, before } = yield* providers.write(tx, caller, slug, { ...changes, methodId }, found)
       return {
         value: viewOf(caller, after),
         resource: { id: after.id, name: after.name },

@@ -4,8 +4,8 @@
  */
 import { Effect, Redacted, Schema } from "effect"
 import { type Connection, type UpdateConnection, connectionStatuses } from "../../../domain/connection/Connection.js"
-import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
-import { type Failure, refuseWith } from "../../../domain/Failure.js"
+import type { CreateConnection, ReconnectConnection, RefreshConnection } from "../../../domain/connection/Requests.js"
+import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import { Connections, type OpenedSession, type ConnectionRequest } from "../../ports/connection/Connections.js"
 import { Origin } from "../../ports/Origin.js"
@@ -136,9 +136,9 @@ const make = Effect.gen(function* () {
     read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
 
   /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
-  const refresh = (context: CallContext, id: string) =>
+  const refresh = (context: CallContext, id: string, { force = true }: RefreshConnection) =>
     sendCommand(context, id, (target, { id: known }) =>
-      Effect.zipRight(connections.refresh(target), readView(context, known))
+      Effect.zipRight(force ? connections.refresh(target) : connections.refreshDue(target), readView(context, known))
     )
 
   const update = (context: CallContext, id: string, input: UpdateConnection) =>
@@ -151,9 +151,11 @@ const make = Effect.gen(function* () {
       })
     )
 
-  /** Returns the disconnected record. */
-  const disconnect = (context: CallContext, id: string) =>
-    executeAndView(context, id, (target) => connections.disconnect({ ...target, version: null }))
+  /** Returns the disconnected record. `revokes`: whether the token is revoked at the provider. */
+  const disconnect = (context: CallContext, id: string, revokes = true) =>
+    executeAndView(context, id, (target) =>
+      connections.disconnect({ ...target, version: null, ...(revokes ? {} : { revokes }) })
+    )
 
   /** A credential that does not work is a result, not a failure. */
   const test = (context: CallContext, id: string) =>
@@ -163,10 +165,24 @@ const make = Effect.gen(function* () {
       )
     )
 
+  /** Fails if the request names another connector or customer than the connection has. */
+  const checkNamed = Effect.fnUntraced(function* (
+    context: CallContext,
+    { connector, customerId }: Connection,
+    named: ReconnectConnection
+  ): Effect.fn.Return<void, Failure> {
+    if (named.connector !== undefined && named.connector !== connector)
+      return yield* invalid("connector", "INVALID_VALUE", `is not ${connector}, to which the connection belongs`)
+    if (named.customerId === undefined) return
+    const owner = yield* read(context, (tx) => customerOfBody(tx, context.caller, named.customerId ?? ""))
+    if (owner !== customerId)
+      return yield* invalid("customerId", "INVALID_VALUE", "is not the customer to whom the connection belongs")
+  })
+
   /** Stores the credential of the body; without one, opens a session in which a person enters it. */
   const reconnect = (context: CallContext, id: string, input: ReconnectConnection) => {
     const { authMethod = null, config = null, credential, redirectUrl = null } = input
-    return executeCommand(context, id, (target): Effect.Effect<OpenedConnection, Failure> => {
+    return executeCommand(context, id, (target, connection): Effect.Effect<OpenedConnection, Failure> => {
       const done =
         credential === undefined
           ? Effect.map(connections.reconnect({ ...target, redirectUrl, authMethod, config }), (session) =>
@@ -182,7 +198,7 @@ const make = Effect.gen(function* () {
               }),
               {}
             )
-      return Effect.flatMap(done, (link) =>
+      return Effect.flatMap(Effect.zipRight(checkNamed(context, connection, input), done), (link) =>
         Effect.map(readView(context, target.connectionId), (view) => ({ ...view, ...link }))
       )
     })

@@ -157,6 +157,8 @@ export class Connections extends Context.Tag("svc/Connections")<
     >
     readonly test: Command<unknown, ConnectionTestResult>
     readonly refresh: Command
+    /** Like `refresh`, if the credential is due; a refresh that fails is recorded, and no failure. */
+    readonly refreshDue: Command
     readonly enable: Command
     readonly disable: Command
     readonly edit: Command<{
@@ -168,7 +170,8 @@ export class Connections extends Context.Tag("svc/Connections")<
     }>
     /** The credential in the clear. The caller must check the permission. */
     readonly reveal: Command<unknown, CredentialSecrets>
-    readonly disconnect: Command<{ readonly version: number | null }>
+    /** `revokes`: whether the token is revoked at the provider. */
+    readonly disconnect: Command<{ readonly version: number | null; readonly revokes?: boolean }>
 
     /** Takes the fields that a person entered in a connect session: completes it, or redirects to the provider. */
     readonly submit: Step<{ readonly fields: CredentialSecrets; readonly config: JsonObject }>

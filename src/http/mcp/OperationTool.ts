@@ -1,0 +1,225 @@
+/**
+ * A tool that calls an operation of the REST surfaces, by whose row the call is guarded, decoded, audited and answered. A row
+ * says where each argument goes. Contract: tool gateways.
+ */
+import { Either } from "effect"
+import { didYouMean } from "../../domain/ClosestName.js"
+import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
+import { headerBytes } from "../../domain/Limits.js"
+import type { Contract } from "../operation/Contract.js"
+import type { RawReply, RawRequest, RequestHead } from "../Wire.js"
+import type { OfferedTool, ToolAnswer } from "./ToolProtocol.js"
+
+/** An argument of a tool: its JSON Schema, and whether the call must have it. */
+export interface ToolArgument {
+  readonly schema: JsonObject
+  readonly isRequired: boolean
+}
+
+/**
+ * Where an argument goes in the request of the operation. `body`: a member of the body by its path, as in `import.source`.
+ * `wholeBody`: it is the body. `version`: the record's version that must be the current one.
+ */
+export type ArgumentPlace =
+  | { readonly path: string }
+  | { readonly query: string }
+  | { readonly body: string }
+  | "wholeBody"
+  | "version"
+
+/** The operation of a call, and where its arguments go; those without a place do not concern it. */
+export interface OperationUse {
+  readonly operation: Contract
+  readonly places: { readonly [argument: string]: ArgumentPlace }
+  /** Used only by calls that have this argument. */
+  readonly when?: string
+  /** Members of the body of every call, unless an argument has them. */
+  readonly body?: JsonObject
+}
+
+/** A row of a gateway's table. */
+export interface OperationTool extends Omit<OfferedTool, "annotations" | "inputSchema"> {
+  readonly arguments: { readonly [name: string]: ToolArgument }
+  /** In the order in which they are looked at; the last has no `when`. */
+  readonly uses: readonly [OperationUse, ...ReadonlyArray<OperationUse>]
+  /** It deletes, or ends something that cannot be begun again. */
+  readonly isDestructive?: boolean
+  /** It reaches other systems than this service. */
+  readonly isOpenWorld?: boolean
+}
+
+/** The tool, as clients see it. */
+export const offeredTool = (tool: OperationTool): OfferedTool => {
+  const [{ operation }] = tool.uses
+  const inputs = Object.entries(tool.arguments)
+  return {
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: {
+      type: "object",
+      properties: Object.fromEntries(inputs.map(([name, { schema }]) => [name, schema])),
+      required: inputs.flatMap(([name, { isRequired }]) => (isRequired ? [name] : [])),
+      additionalProperties: false
+    },
+    annotations: {
+      readOnlyHint: operation.method === "GET" || tool.name.endsWith("_discover"),
+      destructiveHint: tool.isDestructive === true,
+      idempotentHint: ["GET", "PUT", "DELETE"].includes(operation.method),
+      openWorldHint: tool.isOpenWorld === true
+    }
+  }
+}
+
+// --- Calls ---
+
+/** A mistake in the arguments of a call: `path` is that of the argument. */
+export interface ArgumentMistake {
+  readonly path: string
+  readonly message: string
+}
+
+const isOfType: { readonly [type: string]: (value: Json) => boolean } = {
+  string: (value) => typeof value === "string",
+  integer: (value) => Number.isSafeInteger(value),
+  boolean: (value) => typeof value === "boolean",
+  object: isObject,
+  array: Array.isArray
+}
+
+/** What is wrong with the value of an argument; the operation checks the rest. */
+const valueMistake = ({ schema }: ToolArgument, value: Json): string | undefined => {
+  const { enum: choices, type } = schema
+  const types = Array.isArray(type) ? type : [type ?? "object"]
+  if (!types.some((one) => isOfType[String(one)]?.(value) === true)) return `must be of the type ${types.join(" or ")}`
+  return Array.isArray(choices) && !choices.includes(value) ? `must be one of ${choices.join(", ")}` : undefined
+}
+
+const mistakeIn = ({ arguments: inputs }: OperationTool, sent: JsonObject): ArgumentMistake | undefined => {
+  for (const [name, argument] of Object.entries(inputs)) {
+    const value = sent[name] ?? null
+    if (value === null && argument.isRequired) return { path: name, message: "is required" }
+    const message = value === null ? undefined : valueMistake(argument, value)
+    if (message !== undefined) return { path: name, message }
+  }
+  const unknown = Object.keys(sent).find((name) => !Object.hasOwn(inputs, name))
+  return unknown === undefined
+    ? undefined
+    : {
+        path: unknown.slice(0, 100),
+        message: `is no argument of this tool.${didYouMean(unknown, Object.keys(inputs))}`
+      }
+}
+
+/** The object with the value at the path, whose earlier parts are objects. */
+const withMember = (object: JsonObject, path: string, value: Json): JsonObject => {
+  const [name = "", ...rest] = path.split(".")
+  if (rest.length === 0) return { ...object, [name]: value }
+  const inner = object[name]
+  return { ...object, [name]: withMember(isObject(inner ?? null) ? (inner as JsonObject) : {}, rest.join("."), value) }
+}
+
+/** The request of an operation for which a tool was called. */
+export interface ToolRequest {
+  readonly operation: Contract
+  readonly params: { readonly [name: string]: string }
+  readonly request: RawRequest
+}
+
+const encoder = new TextEncoder()
+
+/** The request that a call asks for. `head`: of the request that has the call; of its headers none is taken over. */
+export const toolRequest = (
+  tool: OperationTool,
+  head: RequestHead,
+  sent: JsonObject
+): Either.Either<ToolRequest, ArgumentMistake> => {
+  const mistake = mistakeIn(tool, sent)
+  if (mistake !== undefined) return Either.left(mistake)
+  const use = tool.uses.find(({ when }) => when === undefined || (sent[when] ?? null) !== null) ?? tool.uses[0]
+  const { operation, places } = use
+  const params: { [name: string]: string } = {}
+  const query = new URLSearchParams()
+  const headers: { [name: string]: string } = {}
+  let body: Json = use.body ?? {}
+  for (const [name, place] of Object.entries(places)) {
+    const value = sent[name] ?? null
+    if (value === null) continue
+    if (place === "wholeBody") body = value
+    else if (place === "version") headers["if-match"] = `"${String(value)}"`
+    else if ("body" in place) body = withMember(isObject(body) ? body : {}, place.body, value)
+    else if ("query" in place) query.append(place.query, String(value))
+    // It is taken literally, also a slash or a question mark.
+    else params[place.path] = encodeURIComponent(String(value))
+    if (value === "" && typeof place === "object" && "path" in place)
+      return Either.left({ path: name, message: "must not be empty" })
+  }
+  const text = query.toString()
+  if (text.length > headerBytes)
+    return Either.left({ path: "", message: `has texts of more than ${headerBytes} characters in all` })
+  const path = operation.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? "")
+  const hasBody = operation.input.body !== undefined && operation.method !== "GET"
+  return Either.right({
+    operation,
+    params,
+    request: {
+      method: operation.method,
+      target: text === "" ? path : `${path}?${text}`,
+      headers: hasBody ? { ...headers, "content-type": "application/json" } : headers,
+      remoteAddress: head.remoteAddress,
+      body: hasBody ? encoder.encode(JSON.stringify(body)) : new Uint8Array()
+    }
+  })
+}
+
+// --- Answers ---
+
+/** The largest text of an answer that agents are given as such, in characters; the rest is in the structured value only. */
+export const answerCharacters = 64 * 1024
+
+const cutText = (text: string): string =>
+  text.length <= answerCharacters
+    ? text
+    : `${text.slice(0, answerCharacters)}… (cut: the answer has ${text.length} characters, which structuredContent has in full)`
+
+const decoder = new TextDecoder()
+
+const valueIn = ({ body }: RawReply): Json => {
+  const text = typeof body === "string" ? body : body instanceof Uint8Array ? decoder.decode(body) : ""
+  return text === "" ? null : (JSON.parse(text) as Json)
+}
+
+/** The record without its envelope, with the number of its changes where its own `version` is another; a list as it is. */
+const recordIn = (value: JsonObject, etag: string | undefined): JsonObject => {
+  const data = value["data"] ?? null
+  const record = Object.keys(value).length === 1 && isObject(data) ? data : value
+  const revision = /^"(\d+)"$/.exec(etag ?? "")?.[1]
+  return revision === undefined || isObject(data) === false || data["version"] === Number(revision)
+    ? record
+    : { ...record, revision: Number(revision) }
+}
+
+/** The answer to a call, from the reply of its operation. */
+export const toolAnswer = (reply: RawReply): ToolAnswer => {
+  const value = valueIn(reply)
+  if (reply.status >= 400) return refusedCall(isObject(value) ? value : {})
+  const structured = isObject(value) ? recordIn(value, reply.headers["etag"]) : { done: true }
+  return { isError: false, text: cutText(JSON.stringify(structured)), structured }
+}
+
+const refusedCall = (error: JsonObject): ToolAnswer => ({
+  isError: true,
+  text: JSON.stringify(error),
+  structured: error
+})
+
+/** The answer to a call whose arguments are wrong. */
+export const argumentRefusal = ({ message, path }: ArgumentMistake, requestId: string): ToolAnswer =>
+  refusedCall({
+    code: "VALIDATION_FAILED",
+    statusCode: 422,
+    message: `${path} ${message}`.trim(),
+    requestId,
+    retryable: false,
+    details: [{ path, code: "INVALID_VALUE", message }]
+  })
