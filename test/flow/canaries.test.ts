@@ -10,6 +10,7 @@ import { type Collector, startCollector, assertHidden, findValues, encodingsOf }
 import { openPanelPages } from "../support/panelPages.js"
 import { readEveryRow } from "../support/everyRow.js"
 import { leakyConnector } from "../support/leakyConnector.js"
+import { askWithUrlKeys } from "../support/mcp/urlKeys.js"
 import { framesOfEveryMethod } from "../support/rpcFrames.js"
 import { startProvider, type Provider } from "../support/provider.js"
 import { makeDataDirectory, type Service, startService } from "../support/Service.js"
@@ -329,14 +330,8 @@ describe("With a collector", () => {
     refuses = false
     const key = await client.call("POST", "/api/v1/api-keys", { name: "one", mode: "live", preset: "full_access" })
     canaries.set("key", key.body.data.key)
-    const revealed = await client.call(
-      "POST",
-      `/api/v1/connections/${ids[0]}/reveal`,
-      {},
-      {
-        authorization: `Bearer ${key.body.data.key}`
-      }
-    )
+    const asKey = { authorization: `Bearer ${key.body.data.key}` }
+    const revealed = await client.call("POST", `/api/v1/connections/${ids[0]}/reveal`, {}, asKey)
     assert.strictEqual(revealed.body.data.credential.apiKey, given.apiKey)
     await eventually(
       async () => outside.requests.filter(({ headers }) => headers["x-svc-execution-id"] !== undefined),
@@ -348,6 +343,10 @@ describe("With a collector", () => {
     const { pages, secrets } = await openPanelPages(client)
     for (const [name, value] of secrets) canaries.set(name, value)
     assertHidden(canaries, pages)
+  })
+
+  it("tool gateways are asked with keys in URLs", async () => {
+    for (const [name, key] of await askWithUrlKeys(client)) canaries.set(name, key)
   })
 
   it("no frame of the typed RPC has one, whatever is asked and fails", async () => {
@@ -387,7 +386,8 @@ describe("With a collector", () => {
       "/api/v1/workflows/:id/execute",
       "/connect/:link",
       "/api/v1/proxy/",
-      "/embed/iframe"
+      "/embed/iframe",
+      "/mcp/admin"
     ])
       assert.include(otlp.received("/v1/traces"), name)
     assert.include(metrics, 'surface="rpc"')

@@ -20,7 +20,7 @@ import { adminTools } from "./admin/AdminTools.js"
 import { adminGatewayPath, hasUrlKey, NodeHosts, siteRefusal, withoutUrlKey } from "./GatewayAddress.js"
 import { gatewayRules } from "./GatewayRules.js"
 import { readMessages } from "./Messages.js"
-import { argumentRefusal, offeredTool, type OperationTool, toolAnswer, toolRequest } from "./OperationTool.js"
+import { offeredTool, type OperationTool, toolAnswer, toolRequest, unreadRequest } from "./OperationTool.js"
 import { type OfferedTools, type ToolAnswer, ToolProtocol } from "./ToolProtocol.js"
 
 type Pipeline = Pick<Effect.Effect.Success<typeof makePipeline>, "admit" | "recognise" | "serve">
@@ -75,12 +75,11 @@ export const makeMcpFront = Effect.fnUntraced(function* ({ admit, recognise, ser
   /** Calls the operation of a tool, for the caller of the request that has the call. */
   const callOperation = (exchange: Exchange, tool: OperationTool, input: JsonObject): Effect.Effect<ToolAnswer> => {
     const asked = toolRequest(tool, exchange.request, input)
-    if (Either.isLeft(asked)) return Effect.succeed(argumentRefusal(asked.left, exchange.caller.requestId))
-    const { operation, params, request } = asked.right
-    const handler = handlers.get(operation)
-    if (handler === undefined) return Effect.die(new Error(`${operation.path} has no handler`))
-    const served = serve({ rules: defaultRules, route: operation, params, request, partOf: exchange }, handler)
-    return Effect.map(served, toolAnswer)
+    const { params, request, use } = Either.getOrElse(asked, () => unreadRequest(tool, exchange.request))
+    const handler = Either.isLeft(asked) ? () => Effect.fail(asked.left) : handlers.get(use.operation)
+    if (handler === undefined) return Effect.die(new Error(`${use.operation.path} has no handler`))
+    const served = serve({ rules: defaultRules, route: use.operation, params, request, partOf: exchange }, handler)
+    return Effect.map(served, (reply) => toolAnswer(reply, use))
   }
 
   const offeredBy = ({ instructions, title, tools }: Gateway, exchange: Exchange): OfferedTools => ({

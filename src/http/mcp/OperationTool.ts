@@ -4,6 +4,7 @@
  */
 import { Either } from "effect"
 import { didYouMean } from "../../domain/ClosestName.js"
+import { invalid, type ValidationFailed } from "../../domain/Failure.js"
 import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import { headerBytes } from "../../domain/Limits.js"
 import type { Contract } from "../operation/Contract.js"
@@ -73,12 +74,6 @@ export const offeredTool = (tool: OperationTool): OfferedTool => {
 
 // --- Calls ---
 
-/** A mistake in the arguments of a call: `path` is that of the argument. */
-export interface ArgumentMistake {
-  readonly path: string
-  readonly message: string
-}
-
 const isOfType: { readonly [type: string]: (value: Json) => boolean } = {
   string: (value) => typeof value === "string",
   integer: (value) => Number.isSafeInteger(value),
@@ -95,20 +90,21 @@ const valueMistake = ({ schema }: ToolArgument, value: Json): string | undefined
   return Array.isArray(choices) && !choices.includes(value) ? `must be one of ${choices.join(", ")}` : undefined
 }
 
-const mistakeIn = ({ arguments: inputs }: OperationTool, sent: JsonObject): ArgumentMistake | undefined => {
+const mistakeIn = ({ arguments: inputs }: OperationTool, sent: JsonObject): ValidationFailed | undefined => {
   for (const [name, argument] of Object.entries(inputs)) {
     const value = sent[name] ?? null
-    if (value === null && argument.isRequired) return { path: name, message: "is required" }
+    if (value === null && argument.isRequired) return invalid(name, "REQUIRED", "is required")
     const message = value === null ? undefined : valueMistake(argument, value)
-    if (message !== undefined) return { path: name, message }
+    if (message !== undefined) return invalid(name, "INVALID_VALUE", message)
   }
   const unknown = Object.keys(sent).find((name) => !Object.hasOwn(inputs, name))
   return unknown === undefined
     ? undefined
-    : {
-        path: unknown.slice(0, 100),
-        message: `is no argument of this tool.${didYouMean(unknown, Object.keys(inputs))}`
-      }
+    : invalid(
+        unknown.slice(0, 100),
+        "UNKNOWN_FIELD",
+        `is no argument of this tool.${didYouMean(unknown, Object.keys(inputs))}`
+      )
 }
 
 /** The object with the value at the path, whose earlier parts are objects. */
@@ -121,19 +117,27 @@ const withMember = (object: JsonObject, path: string, value: Json): JsonObject =
 
 /** The request of an operation for which a tool was called. */
 export interface ToolRequest {
-  readonly operation: Contract
+  readonly use: OperationUse
   readonly params: { readonly [name: string]: string }
   readonly request: RawRequest
 }
 
 const encoder = new TextEncoder()
 
+/** The request of a call whose arguments are wrong, which is guarded as the others are before it is refused. */
+export const unreadRequest = ({ uses }: OperationTool, head: RequestHead): ToolRequest => {
+  const [use] = uses.slice(-1) as [OperationUse]
+  const { method, path } = use.operation
+  const request = { method, target: path, headers: {}, remoteAddress: head.remoteAddress, body: new Uint8Array() }
+  return { use, params: {}, request }
+}
+
 /** The request that a call asks for. `head`: of the request that has the call; of its headers none is taken over. */
 export const toolRequest = (
   tool: OperationTool,
   head: RequestHead,
   sent: JsonObject
-): Either.Either<ToolRequest, ArgumentMistake> => {
+): Either.Either<ToolRequest, ValidationFailed> => {
   const mistake = mistakeIn(tool, sent)
   if (mistake !== undefined) return Either.left(mistake)
   const use = tool.uses.find(({ when }) => when === undefined || (sent[when] ?? null) !== null) ?? tool.uses[0]
@@ -152,15 +156,15 @@ export const toolRequest = (
     // It is taken literally, also a slash or a question mark.
     else params[place.path] = encodeURIComponent(String(value))
     if (value === "" && typeof place === "object" && "path" in place)
-      return Either.left({ path: name, message: "must not be empty" })
+      return Either.left(invalid(name, "REQUIRED", "must not be empty"))
   }
   const text = query.toString()
   if (text.length > headerBytes)
-    return Either.left({ path: "", message: `has texts of more than ${headerBytes} characters in all` })
+    return Either.left(invalid("", "TOO_LONG", `the arguments have more than ${headerBytes} characters in all`))
   const path = operation.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? "")
   const hasBody = operation.input.body !== undefined && operation.method !== "GET"
   return Either.right({
-    operation,
+    use,
     params,
     request: {
       method: operation.method,
@@ -199,27 +203,39 @@ const recordIn = (value: JsonObject, etag: string | undefined): JsonObject => {
     : { ...record, revision: Number(revision) }
 }
 
+/** The name of the argument that became a member of the request: `source[0]` for `import.source[0]`. */
+const argumentPath = ({ places }: OperationUse, path: string): string => {
+  for (const [argument, place] of Object.entries(places)) {
+    const member = typeof place === "string" ? "" : "body" in place ? place.body : "query" in place ? place.query : ""
+    const rest = path.slice(member.length)
+    if (member !== "" && path.startsWith(member) && /^(?:[.[]|$)/.test(rest)) return `${argument}${rest}`
+  }
+  return path
+}
+
+/** The refusal of an operation, with the names of arguments instead of those of the members that they became. */
+const refusalIn = (error: JsonObject, use: OperationUse): JsonObject => {
+  const { details, message } = error
+  if (!Array.isArray(details) || typeof message !== "string") return error
+  const [first] = details
+  const before = isObject(first) ? String(first["path"]) : ""
+  const after = argumentPath(use, before)
+  return {
+    ...error,
+    message: before !== "" && message.startsWith(`${before} `) ? `${after}${message.slice(before.length)}` : message,
+    details: details.map((one) =>
+      isObject(one) && typeof one["path"] === "string" ? { ...one, path: argumentPath(use, one["path"]) } : one
+    )
+  }
+}
+
 /** The answer to a call, from the reply of its operation. */
-export const toolAnswer = (reply: RawReply): ToolAnswer => {
+export const toolAnswer = (reply: RawReply, use: OperationUse): ToolAnswer => {
   const value = valueIn(reply)
-  if (reply.status >= 400) return refusedCall(isObject(value) ? value : {})
+  if (reply.status >= 400) {
+    const error = isObject(value) ? refusalIn(value, use) : { message: "the call was refused" }
+    return { isError: true, text: JSON.stringify(error), structured: error }
+  }
   const structured = isObject(value) ? recordIn(value, reply.headers["etag"]) : { done: true }
   return { isError: false, text: cutText(JSON.stringify(structured)), structured }
 }
-
-const refusedCall = (error: JsonObject): ToolAnswer => ({
-  isError: true,
-  text: JSON.stringify(error),
-  structured: error
-})
-
-/** The answer to a call whose arguments are wrong. */
-export const argumentRefusal = ({ message, path }: ArgumentMistake, requestId: string): ToolAnswer =>
-  refusedCall({
-    code: "VALIDATION_FAILED",
-    statusCode: 422,
-    message: `${path} ${message}`.trim(),
-    requestId,
-    retryable: false,
-    details: [{ path, code: "INVALID_VALUE", message }]
-  })
