@@ -22,6 +22,12 @@ import {
   type OwnConnector
 } from "./ConnectorRecords.js"
 
+/** What was read of a connector. `revision`: counts its changes; `null` for a built-in one. */
+export interface PartRead<A> {
+  readonly value: A
+  readonly revision: number | null
+}
+
 /** A page of a definition's parts, which are in the definition's order. */
 export const PartList = Schema.Struct({ page_size: Schema.optional(PageSize), cursor: optionalText })
 type PartList = typeof PartList.Type
@@ -74,10 +80,11 @@ const make = Effect.gen(function* () {
     context: CallContext,
     idOrSlug: string,
     use: (definition: ConnectorDefinition, found: FoundConnector, tx: Tx) => Effect.Effect<A, Failure>
-  ) =>
+  ): Effect.Effect<PartRead<A>, Failure> =>
     read(context, function* (tx) {
       const found = yield* records.find(tx, context.caller, idOrSlug)
-      return yield* use(yield* definitionOf(tx, found, undefined), found, tx)
+      const value = yield* use(yield* definitionOf(tx, found, undefined), found, tx)
+      return { value, revision: found._tag === "Own" ? found.record.version : null }
     })
 
   /** A page of parts. A cursor names the last part of its page, and its place, from which a page goes on if it is gone. */

@@ -13,6 +13,7 @@ import {
   newPartReply,
   partReply,
   PatchBody,
+  readReply,
   removedReply
 } from "./PartSchemas.js"
 
@@ -57,7 +58,7 @@ export const actionsOperations = [
     route: "GET /api/v1/connectors/:ctr/actions",
     query: PartList,
     output: page(ActionSummary),
-    use: (reads, { context, path, query }) => reads.listActions(context, path.ctr, query)
+    use: (reads, { context, path, query }) => readReply(context, reads.listActions(context, path.ctr, query))
   }),
   ofReads({
     name: "actions.get",
@@ -68,7 +69,8 @@ export const actionsOperations = [
     route: "GET /api/v1/connectors/:ctr/actions/:act",
     query: ActionQuery,
     output: record(ActionPart),
-    use: (reads, { context, path, query }) => reads.getAction(context, path.ctr, path.act, query.version)
+    use: (reads, { context, path, query }) =>
+      readReply(context, reads.getAction(context, path.ctr, path.act, query.version))
   }),
   ofChanges({
     name: "actions.create",
@@ -134,6 +136,6 @@ export const actionsOperations = [
     route: "GET /api/v1/connectors/:ctr/actions/:act/versions",
     query: PartList,
     output: page(ActionVersionView),
-    use: (reads, { context, path, query }) => reads.listVersions(context, path.ctr, path.act, query)
+    use: (reads, { context, path, query }) => readReply(context, reads.listVersions(context, path.ctr, path.act, query))
   })
 ] as const

@@ -4,7 +4,7 @@ import { ConnectorParts } from "../../../actors/management/connector/ConnectorPa
 import { auditAction } from "../../operation/Contract.js"
 import { operationsOf } from "../../operation/Operation.js"
 import { empty, newRecord, page, record } from "../../operation/Output.js"
-import { AuthMethodPart, newPartReply, partReply, PatchBody, removedReply } from "./PartSchemas.js"
+import { AuthMethodPart, newPartReply, partReply, PatchBody, readReply, removedReply } from "./PartSchemas.js"
 
 const ofChanges = operationsOf({
   with: ConnectorParts,
@@ -28,7 +28,7 @@ export const authMethodsOperations = [
     query: PartList,
     output: page(AuthMethodPart),
     scoped: { connector: "record" },
-    use: (reads, { context, path, query }) => reads.listAuthMethods(context, path.ctr, query)
+    use: (reads, { context, path, query }) => readReply(context, reads.listAuthMethods(context, path.ctr, query))
   }),
   ofChanges({
     name: "authMethods.create",

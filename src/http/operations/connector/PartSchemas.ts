@@ -3,6 +3,7 @@
  * definition reports every mistake; the documents show the real schemas.
  */
 import { Effect, Schema, SchemaAST } from "effect"
+import type { PartRead } from "../../../actors/management/connector/ConnectorPartReads.js"
 import type { SavedPart } from "../../../actors/management/connector/ConnectorParts.js"
 import { ActionDefinition } from "../../../domain/connector/Action.js"
 import { AuthMethod } from "../../../domain/connector/AuthMethod.js"
@@ -65,6 +66,13 @@ export const EventView = Schema.Struct({
 export const setRevision = (exchange: Exchange, revision: number | null) => {
   if (revision !== null) exchange.replyHeaders["etag"] = `"${revision}"`
 }
+
+/** The answer to a read, with the revision of the connector. */
+export const readReply = <A>(exchange: Exchange, read: Effect.Effect<PartRead<A>, Failure>) =>
+  Effect.map(read, ({ revision, value }) => {
+    setRevision(exchange, revision)
+    return value
+  })
 
 /** The part of an answer, with the revision of its connector. */
 export const partReply = (exchange: Exchange, saved: Effect.Effect<SavedPart, Failure>) =>

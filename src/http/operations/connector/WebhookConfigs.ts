@@ -4,7 +4,7 @@ import { ConnectorParts } from "../../../actors/management/connector/ConnectorPa
 import { auditAction } from "../../operation/Contract.js"
 import { operationsOf } from "../../operation/Operation.js"
 import { empty, page, record } from "../../operation/Output.js"
-import { EventView, partReply, removedReply, WebhookPart } from "./PartSchemas.js"
+import { EventView, partReply, readReply, removedReply, WebhookPart } from "./PartSchemas.js"
 
 const parameters = { whk: "The id of the webhook, as in the definition." }
 
@@ -37,7 +37,7 @@ export const webhookConfigsOperations = [
     route: "GET /api/v1/connectors/:ctr/webhooks",
     query: PartList,
     output: page(WebhookPart),
-    use: (reads, { context, path, query }) => reads.listWebhooks(context, path.ctr, query)
+    use: (reads, { context, path, query }) => readReply(context, reads.listWebhooks(context, path.ctr, query))
   }),
   ofReads({
     name: "webhookConfigs.get",
@@ -46,7 +46,7 @@ export const webhookConfigsOperations = [
     answers: { 200: "The webhook with all defaults." },
     route: "GET /api/v1/connectors/:ctr/webhooks/:whk",
     output: record(WebhookPart),
-    use: (reads, { context, path }) => reads.getWebhook(context, path.ctr, path.whk)
+    use: (reads, { context, path }) => readReply(context, reads.getWebhook(context, path.ctr, path.whk))
   }),
   ofChanges({
     name: "webhookConfigs.upsert",
@@ -84,6 +84,6 @@ export const webhookConfigsOperations = [
     route: "GET /api/v1/connectors/:ctr/events",
     query: PartList,
     output: page(EventView),
-    use: (reads, { context, path, query }) => reads.listEvents(context, path.ctr, query)
+    use: (reads, { context, path, query }) => readReply(context, reads.listEvents(context, path.ctr, query))
   })
 ] as const
