@@ -18,6 +18,7 @@ import type {
 import type { QueuedDeliveries, StoredDelivery } from "../../domain/delivery/WebhookEndpoint.js"
 import type { RecordTypes } from "./RecordTypes.js"
 import type { Deploying } from "./Deploying.js"
+import type { ActionHistory } from "./connection/ActionHistory.js"
 import type { DomainEvent } from "./connection/ConnectionStore.js"
 
 /** Conditions on members. A list means any of its values; `null`, also in a list, means absent. */
@@ -119,7 +120,7 @@ export interface DraftSave {
 }
 
 /** The repositories and functions of one transaction. */
-export interface Tx extends Repositories, Deploying {
+export interface Tx extends Repositories, Deploying, ActionHistory {
   /** Marks notifications as read, and returns how many it changed. Those in a queue for other channels stay as they are. */
   readonly markNotificationsRead: (selection: ReadSelection) => Effect.Effect<number, Unavailable>
   /** Ends all sessions of a widget. `at`: RFC 3339. */

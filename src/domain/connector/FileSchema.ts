@@ -1,7 +1,7 @@
 /** The JSON Schema of `*.connector.json` files, with which editors complete and check them. */
 import { JSONSchema, Schema, SchemaAST } from "effect"
 import { isObject, type Json, type JsonObject, isList } from "../Json.js"
-import { ConnectorDefinition, type ConnectorManifest } from "./Definition.js"
+import { ConnectorDefinition } from "./Definition.js"
 
 /** The encoded side of a schema with the descriptions of its members, which the library drops. */
 const encodedSide = (ast: SchemaAST.AST): SchemaAST.AST => {
@@ -43,15 +43,17 @@ const encodedMembers = (
     annotations
   )
 
+/** The schema of a definition's part as it is written, for the documents: with the descriptions of its members. */
+export const writtenForm = <A, I>(part: Schema.Schema<A, I>): Schema.Schema<I> => Schema.make(encodedSide(part.ast))
+
 const $schema = Schema.optionalWith(Schema.String, { exact: true }).annotations({
   description: "The location of this schema, for editors. It is not stored."
 })
 
 /** The schema of a file for the documents. Requests are checked by `validateDefinition` instead. */
-export const ConnectorFile = Schema.extend(
-  Schema.Struct({ $schema }),
-  Schema.make<ConnectorManifest>(encodedSide(ConnectorDefinition.ast))
-).annotations({ identifier: "ConnectorDefinition" })
+export const ConnectorFile = Schema.extend(Schema.Struct({ $schema }), writtenForm(ConnectorDefinition)).annotations({
+  identifier: "ConnectorDefinition"
+})
 
 /** The JSON Schema of a file. It checks the form; relations between parts are checked when a definition is saved. */
 export const fileSchema = (): JsonObject => {

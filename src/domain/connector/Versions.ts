@@ -44,6 +44,16 @@ export const assignActionVersions = (
   }
 }
 
+/** The draft with at least the version that its change of the published definition needs. */
+export const raiseVersion = (published: ConnectorDefinition, draft: ConnectorDefinition): ConnectorDefinition => {
+  const needed = nextVersion(published, draft)
+  return compareVersions(draft.version, needed) < 0 ? { ...draft, version: needed } : draft
+}
+
+/** Whether two forms of an action differ in nothing but their version. */
+export const isSameAction = (a: ActionDefinition, b: ActionDefinition): boolean =>
+  canonicalJson({ ...a, version: 0 }) === canonicalJson({ ...b, version: 0 })
+
 /** The number of newest versions of an action that are callable besides the bound ones. */
 export const callableVersions = 3
 
@@ -80,9 +90,6 @@ const numbersOf = (version: string): Numbers => {
   const [, major, minor, patch] = semverPattern.exec(version) ?? []
   return [Number(major ?? 0), Number(minor ?? 0), Number(patch ?? 0)]
 }
-
-const isSameAction = (a: ActionDefinition, b: ActionDefinition): boolean =>
-  canonicalJson({ ...a, version: 0 }) === canonicalJson({ ...b, version: 0 })
 
 const changeOf = (before: ConnectorDefinition, after: ConnectorDefinition): "breaks" | "adds" | "mends" => {
   const names = (definition: ConnectorDefinition) => [

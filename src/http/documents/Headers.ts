@@ -83,6 +83,7 @@ const comparesVersion: ReadonlySet<string> = new Set([
   "secrets.store",
   "secrets.delete",
   "connectors.delete",
+  "connectors.patch",
   "connectors.publish",
   "authProviders.delete",
   "installations.uninstall",
@@ -91,6 +92,15 @@ const comparesVersion: ReadonlySet<string> = new Set([
   "triggers.disable",
   "triggers.rotateKey"
 ])
+
+/** Operations on a part of a connector: they answer with the connector's version, and changes compare it. */
+const ofConnectorPart: ReadonlySet<string> = new Set(
+  (
+    "actions.list actions.get actions.create actions.update actions.delete actions.newVersion actions.versions " +
+    "authMethods.list authMethods.create authMethods.update authMethods.delete authMethods.setDefault " +
+    "webhookConfigs.list webhookConfigs.get webhookConfigs.upsert webhookConfigs.delete webhookConfigs.events"
+  ).split(" ")
+)
 
 /** The credential has no version of its own. */
 const replacesWithoutVersion: ReadonlySet<string> = new Set(["credentials.rotate"])
@@ -103,7 +113,8 @@ const idempotencyHeaders = ({ form, method }: Contract): ReadonlyArray<RequestHe
 const versionHeaders = (operation: Contract): ReadonlyArray<RequestHeader> => {
   const id = `${operation.group}.${operation.name}`
   const compared = operation.form.tenancy === "reach" && operation.method === "PUT" && !replacesWithoutVersion.has(id)
-  return compared || comparesVersion.has(id) ? ["IfMatch"] : []
+  const isPartChange = operation.method !== "GET" && ofConnectorPart.has(id)
+  return compared || isPartChange || comparesVersion.has(id) ? ["IfMatch"] : []
 }
 
 const tenancyHeaders = ({ form }: Contract): ReadonlyArray<RequestHeader> => {
@@ -138,7 +149,7 @@ export const answerHeaders = {
   "retry-after": header("Seconds after which to try again.", "integer"),
   "idempotent-replayed": header("`true` if this is the answer of an earlier request with the same Idempotency-Key."),
   "cache-control": header("`no-store`, since the answer holds a secret."),
-  etag: header("The version of the record, to be sent as If-Match."),
+  etag: header("The version of the record, of a part that of its connector, to be sent as If-Match."),
   location: header("The path of the record."),
   "x-svc-execution-id": header("The id of the run."),
   "x-svc-execution-status": header("The status of the run, such as `completed` or `failed`."),
@@ -189,7 +200,7 @@ export const successHeaders = (
     ...(idempotencyHeaders(operation).includes("IdempotencyKey") ? (["idempotent-replayed"] as const) : []),
     ...(isStart ? runHeaders : []),
     ...(status === "201" || (isRun && status === "202") ? (["location"] as const) : []),
-    ...(hasVersion ? (["etag"] as const) : []),
+    ...(hasVersion || ofConnectorPart.has(`${operation.group}.${operation.name}`) ? (["etag"] as const) : []),
     ...(operation.noStore ? (["cache-control"] as const) : [])
   ]
 }

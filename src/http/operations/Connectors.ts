@@ -4,11 +4,13 @@ import { NullableText } from "../../domain/Scalars.js"
 import { ConnectorList } from "../../actors/management/connector/ConnectorPages.js"
 import { Schema, SchemaAST, Effect } from "effect"
 import { ImportRequest } from "../../domain/connector/ConnectorRecord.js"
-import { ConnectorKind } from "../../domain/connector/Definition.js"
+import { ConnectorKind, semverPattern } from "../../domain/connector/Definition.js"
 import { ConnectorFile } from "../../domain/connector/FileSchema.js"
 import { JsonObject } from "../../domain/Json.js"
 import { BrokenPair } from "../../domain/mapping/FieldMapRecord.js"
+import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
+import { PatchBody, setRevision } from "./connector/PartSchemas.js"
 import { NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import type { SavedConnector } from "../../actors/management/connector/ConnectorDrafts.js"
@@ -99,9 +101,14 @@ const DataWithWarnings = <A, I, R>(data: Schema.Schema<A, I, R>) =>
 
 const version = Schema.Struct({ version: Schema.optional(Schema.String) })
 
-const setRevision = (exchange: Exchange, revision: number | null) => {
-  if (revision !== null) exchange.replyHeaders["etag"] = `"${revision}"`
-}
+const Publication = Schema.Struct({
+  notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))),
+  version: Schema.optional(
+    Schema.String.pipe(Schema.pattern(semverPattern, { message: () => "must be MAJOR.MINOR.PATCH" }))
+  ).annotations({
+    description: "The version to publish the draft as, above the published one. Without it: the draft's."
+  })
+}).annotations({ identifier: "PublishConnector" })
 
 const savedReply =
   (exchange: Exchange) =>
@@ -209,6 +216,25 @@ export const connectorsOperations = [
       Effect.map(authoring.update(context, path.ctr, body), savedReply(context))
   }),
   ofConnectorAuthoring({
+    name: "connectors.patch",
+    summary: "Change members of a connector",
+    description:
+      "Changes the draft of a connector by a JSON merge patch (RFC 7396) of its definition: members that it names replace those of the draft, or of the newest version without one, and null removes a member. Without `version`, the draft gets the version that the change needs.",
+    answers: { 200: "The draft of the connector." },
+    example: { description: "Contacts and companies of Acme", rateLimit: { requests: 10, perSeconds: 1 } },
+    route: "PATCH /api/v1/connectors/:ctr",
+    body: PatchBody,
+    output: record(ConnectorView),
+    form: { idempotency: "lease" },
+    permit: "connectors:update",
+    audit: auditAction("connector.update"),
+    use: (authoring, { context, path, body }) =>
+      Effect.map(authoring.patch(context, path.ctr, body), ({ revision, view }) => {
+        setRevision(context, revision)
+        return view
+      })
+  }),
+  ofConnectorAuthoring({
     name: "connectors.delete",
     summary: "Delete a connector",
     description:
@@ -223,15 +249,15 @@ export const connectorsOperations = [
     name: "connectors.publish",
     summary: "Publish a connector",
     description:
-      "Publishes the draft under its version, so that connections can be created with it. `brokenFieldMaps` names the parts of published field maps that do not fit it: these parts have no effect, and records that are read say so in `meta.warnings`. `FIELD_GONE`: a pair reads a field that the version before declared and this one does not, so that it may be null.",
+      "Publishes the draft under its version, or as `version`, so that connections can be created with it. `brokenFieldMaps` names the parts of published field maps that do not fit it: these parts have no effect, and records that are read say so in `meta.warnings`. `FIELD_GONE`: a pair reads a field that the version before declared and this one does not, so that it may be null.",
     answers: { 200: "The published connector." },
     example: { notes: "First version" },
     route: "POST /api/v1/connectors/:ctr/publish",
-    body: strictPayload(Schema.Struct({ notes: Schema.optional(Schema.String.pipe(Schema.maxLength(10_000))) })),
+    body: strictPayload(Publication),
     output: bareValue(PublishedConnector),
     permit: "connectors:write",
     use: (authoring, { context, path, body }) =>
-      Effect.map(authoring.publish(context, path.ctr, body.notes), ({ fieldMaps, revision, view }) => {
+      Effect.map(authoring.publish(context, path.ctr, body), ({ fieldMaps, revision, view }) => {
         setRevision(context, revision)
         return { data: view, brokenFieldMaps: fieldMaps.broken, isComplete: fieldMaps.isComplete }
       })

@@ -10,6 +10,9 @@ import { clusterOperations } from "./Cluster.js"
 import { configOperations } from "./Config.js"
 import { connectionsOperations } from "./Connections.js"
 import { connectorsOperations } from "./Connectors.js"
+import { actionsOperations } from "./connector/Actions.js"
+import { authMethodsOperations } from "./connector/AuthMethods.js"
+import { webhookConfigsOperations } from "./connector/WebhookConfigs.js"
 import { credentialsOperations } from "./Credentials.js"
 import { customersOperations } from "./Customers.js"
 import { deadLettersOperations, tenantDeadLetterOperations } from "./DeadLetters.js"
@@ -84,6 +87,9 @@ export const surfaceC = [
   ...callbackSecretOperations,
   ...configOperations,
   ...connectorsOperations,
+  ...actionsOperations,
+  ...authMethodsOperations,
+  ...webhookConfigsOperations,
   ...modelsOperations,
   ...fieldMapsOperations,
   ...authProvidersOperations,
@@ -148,6 +154,9 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   callbackSecret: "The secret with which callbacks are signed.",
   config: "Values in five levels, from the platform to a customer.",
   connectors: "Systems described as data: authentication, actions, events and entities.",
+  actions: "Actions of connectors, each with versions of its own; changes are made to the draft.",
+  authMethods: "The ways in which customers sign in to a connector; changes are made to the draft.",
+  webhookConfigs: "How a connector's events arrive; changes are made to the draft.",
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",

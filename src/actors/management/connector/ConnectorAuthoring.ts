@@ -5,7 +5,8 @@
 import { Effect } from "effect"
 import type { ConnectorRecord } from "../../../domain/connector/ConnectorRecord.js"
 import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
-import { type Failure, PlanLimitReached } from "../../../domain/Failure.js"
+import { mergePatch } from "../../../domain/connector/part/MergePatch.js"
+import { type Failure, invalid, PlanLimitReached } from "../../../domain/Failure.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import { nextVersion } from "../../../domain/Record.js"
 import type { Tx } from "../../ports/Records.js"
@@ -13,8 +14,9 @@ import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { makeBrokenFieldMaps } from "./BrokenFieldMaps.js"
-import { make as makeConnectorDrafts, ownConnector, trailOf } from "./ConnectorDrafts.js"
+import { make as makeConnectorDrafts, ownConnector, type PublishOptions, trailOf } from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
+import { make as makeDraftEdits } from "./DraftEdits.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
 import { currentTimestamp } from "../Timestamp.js"
 
@@ -30,6 +32,7 @@ const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Eff
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
   const drafts = yield* makeConnectorDrafts
+  const { edit } = yield* makeDraftEdits
   const imports = yield* ConnectorImport
   const records = yield* ConnectorRecords
   const findBroken = yield* makeBrokenFieldMaps
@@ -68,11 +71,22 @@ const make = Effect.gen(function* () {
     return { ...saved, ...report }
   })
 
+  /** Changes the draft, or creates one if there is none, by a merge patch of the definition. */
+  const patch = (context: CallContext, idOrSlug: string, changes: JsonObject) =>
+    edit(context, idOrSlug, {
+      namesVersion: "version" in changes,
+      changed: ({ document }) =>
+        // An import would replace the definition.
+        "import" in changes
+          ? invalid("import", "UNKNOWN_FIELD", "is not a member of a definition: import with PUT", "UNKNOWN_FIELD")
+          : Effect.succeed(mergePatch(document, changes))
+    })
+
   /** Publishes the draft; without a draft, returns the published version. Names the overrides that the version breaks. */
-  const publish = (context: CallContext, idOrSlug: string, notes: string | undefined) =>
+  const publish = (context: CallContext, idOrSlug: string, options: PublishOptions) =>
     change(context, function* (tx) {
       const before = yield* lockExpected(tx, context, idOrSlug)
-      const outcome = yield* drafts.publish(tx, context.caller, before, notes)
+      const outcome = yield* drafts.publish(tx, context.caller, before, options)
       const { definition, previous, ...saved } = outcome.value
       const fieldMaps = yield* findBroken(context.caller.organisationId, definition, previous)
       return { ...outcome, value: { ...saved, fieldMaps } }
@@ -87,7 +101,7 @@ const make = Effect.gen(function* () {
       return { value: undefined, resource: before, before: trailOf(before), after: null }
     })
 
-  return { create, update, publish, remove }
+  return { create, update, patch, publish, remove }
 })
 
 /** `body`: a definition, or the import of one. `idOrSlug`: an id or a slug. */

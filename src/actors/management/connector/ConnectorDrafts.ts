@@ -14,8 +14,9 @@ import {
 } from "../../../domain/connector/ConnectorRecord.js"
 import { type ConnectorDefinition, definitionForm } from "../../../domain/connector/Definition.js"
 import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
-import { assignActionVersions } from "../../../domain/connector/Versions.js"
-import { type Failure, refuseWith } from "../../../domain/Failure.js"
+import { assignActionVersions, raiseVersion } from "../../../domain/connector/Versions.js"
+import { changedClients } from "../../../domain/connector/part/ChangedClients.js"
+import { type Failure, InvalidState, refuseWith } from "../../../domain/Failure.js"
 import { Digests } from "../../ports/Digests.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { AlreadyExists, Changed, Tx } from "../../ports/Records.js"
@@ -39,6 +40,20 @@ export interface SavedConnector {
 export interface PublishedConnector extends SavedConnector {
   readonly definition: ConnectorDefinition
   readonly previous: ConnectorDefinition | undefined
+}
+
+/** How a draft is saved that differs from the current definition in some parts only. */
+export interface PartialSave {
+  /** The current definition: clients that it has already are not stored again. */
+  readonly current: ConnectorDefinition
+  /** Raises the version to the one that the change needs, since the request names none. */
+  readonly isRaised: boolean
+}
+
+/** What a publication is made with. `version`: replaces that of the draft. */
+export interface PublishOptions {
+  readonly notes?: string | undefined
+  readonly version?: string | undefined
 }
 
 type Written<A> = Effect.Effect<A, Failure | AlreadyExists | Changed>
@@ -152,20 +167,29 @@ export const make = Effect.gen(function* () {
     current.semver === definition.version &&
     current.contentHash === sha256Hex(definitionText(definition))
 
-  /** Changes the draft, or creates one if there is none. Published versions stay unchanged. */
+  /**
+   * Changes the draft, or creates one if there is none. Published versions stay unchanged. The draft's actions have the
+   * versions that they get when it is published.
+   */
   const save = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
     before: ConnectorRecord,
-    document: ConnectorDefinition
+    document: ConnectorDefinition,
+    partial?: PartialSave
   ): Effect.fn.Return<SavedOutcome, Failure | AlreadyExists | Changed> {
-    const { clients, definition } = extractClients(document)
+    const { clients, definition: written } = extractClients(document)
     const number = { connectorId: before.id, number: before.current }
     const current = Option.getOrUndefined(yield* tx.connectorVersions.find(number))
     const published = yield* findPublished(tx, before)
-    yield* storeClients(tx, caller, before.slug, clients)
-    if (current !== undefined && published !== undefined && isPublished(current, definition))
+    const stored = partial === undefined ? clients : changedClients(partial.current, clients)
+    yield* storeClients(tx, caller, before.slug, stored)
+    if (current !== undefined && published !== undefined && isPublished(current, written))
       return outcomeOf(before, before, published)
+    yield* yieldToOthers
+    const assigned = assignActionVersions(published, written)
+    const definition =
+      partial?.isRaised === true && published !== undefined ? raiseVersion(published, assigned) : assigned
     yield* refuseWith(draftRefusal(before, published, definition))
     const isDraft = current?.publishedAt === null
     const record: ConnectorRecord = {
@@ -191,12 +215,14 @@ export const make = Effect.gen(function* () {
     { id: callerId }: Principal,
     before: ConnectorRecord,
     draft: ConnectorVersion,
-    notes: string | undefined
+    { notes, version: named }: PublishOptions
   ): Effect.fn.Return<ChangeOutcome<PublishedConnector>, Failure | AlreadyExists | Changed> {
     const now = yield* currentTimestamp
     yield* yieldToOthers
     const previous = yield* findPublished(tx, before)
-    const definition = assignActionVersions(previous, yield* readStoredDefinition(draft))
+    const stored = yield* readStoredDefinition(draft)
+    const definition = assignActionVersions(previous, named === undefined ? stored : { ...stored, version: named })
+    yield* refuseWith(draftRefusal(before, previous, definition))
     const record: ConnectorRecord = {
       ...before,
       ...membersOf(definition),
@@ -216,18 +242,23 @@ export const make = Effect.gen(function* () {
     return publishedOf(outcomeOf(before, record, definition), definition, previous)
   })
 
-  /** Publishes the draft; without a draft, returns the published version. */
+  /** Publishes the draft; without a draft, returns the published version. Fails if there is none to get another version. */
   const publish = Effect.fnUntraced(function* (
     tx: Tx,
     caller: Principal,
     before: ConnectorRecord,
-    notes: string | undefined
+    options: PublishOptions
   ): Effect.fn.Return<ChangeOutcome<PublishedConnector>, Failure | AlreadyExists | Changed> {
     const draft = yield* tx.connectorVersions.find({ connectorId: before.id, publishedAt: null })
-    if (Option.isSome(draft)) return yield* publishDraft(tx, caller, before, draft.value, notes)
+    if (Option.isSome(draft)) return yield* publishDraft(tx, caller, before, draft.value, options)
+    if (options.version !== undefined && options.version !== before.latestVersion)
+      return yield* new InvalidState({
+        state: "published",
+        message: `there is no draft to publish as ${options.version}: nothing has changed since ${before.latestVersion ?? "then"}`
+      })
     const definition = yield* definitionOf(tx, ownConnector(before), undefined)
     return publishedOf(outcomeOf(before, before, definition), definition, undefined)
   })
 
-  return { savedOf, insert, save, publish }
+  return { findPublished, savedOf, insert, save, publish }
 })

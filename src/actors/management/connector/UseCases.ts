@@ -3,11 +3,15 @@ import { Layer } from "effect"
 import { ConnectorAuthoring } from "./ConnectorAuthoring.js"
 import { ConnectorCatalogue } from "./ConnectorCatalogue.js"
 import { ConnectorDiscovery } from "./ConnectorDiscovery.js"
+import { ConnectorPartReads } from "./ConnectorPartReads.js"
+import { ConnectorParts } from "./ConnectorParts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords } from "./ConnectorRecords.js"
 
 export const connectorUseCases = Layer.mergeAll(
   ConnectorAuthoring.Default,
   ConnectorCatalogue.Default,
-  ConnectorDiscovery.Default
+  ConnectorDiscovery.Default,
+  ConnectorParts.Default,
+  ConnectorPartReads.Default
 ).pipe(Layer.provide(Layer.merge(ConnectorImport.Default, ConnectorRecords.Default)))

@@ -25,6 +25,7 @@ import { deliveries } from "../WorkKinds.js"
 import { readError } from "./RecordErrors.js"
 import { tables } from "./RecordTables.js"
 import { makeRepository } from "./Repository.js"
+import { makeActionHistory } from "../connection/ActionHistory.js"
 import { makeDeploying } from "../workflow/Deploying.js"
 import { makeKeyLocks, makeReplies } from "./StoredReplies.js"
 import { makeTeams } from "./Teams.js"
@@ -180,7 +181,8 @@ const makeTx = (sql: Sql, auditRows: AuditRows): Tx => ({
   ...makeReplies(sql),
   ...makeKeyLocks(sql),
   ...makeTeams(sql),
-  ...makeDeploying(sql)
+  ...makeDeploying(sql),
+  ...makeActionHistory(sql)
 })
 
 /** Announces the commit of a transaction that wrote, so that the read caches of all nodes drop older values. */
