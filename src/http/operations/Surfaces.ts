@@ -9,6 +9,7 @@ import { clusterOperations } from "./Cluster.js"
 import { configOperations } from "./Config.js"
 import { connectionsOperations } from "./Connections.js"
 import { connectorsOperations } from "./Connectors.js"
+import { actionTestsOperations, webhookTestsOperations } from "./connector/ActionTests.js"
 import { credentialsOperations } from "./Credentials.js"
 import { customersOperations } from "./Customers.js"
 import { deadLettersOperations, tenantDeadLetterOperations } from "./DeadLetters.js"
@@ -83,6 +84,8 @@ export const surfaceC = [
   ...callbackSecretOperations,
   ...configOperations,
   ...connectorsOperations,
+  ...actionTestsOperations,
+  ...webhookTestsOperations,
   ...modelsOperations,
   ...fieldMapsOperations,
   ...authProvidersOperations,
@@ -140,6 +143,8 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   callbackSecret: "The secret with which callbacks are signed.",
   config: "Values in five levels, from the platform to a customer.",
   connectors: "Systems described as data: authentication, actions, events and entities.",
+  actionTests: "Calls of a draft's actions at their provider, or of their mocks.",
+  webhookTests: "Calls with which a draft's webhooks subscribe, renew and unsubscribe.",
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
