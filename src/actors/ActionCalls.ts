@@ -3,6 +3,7 @@ import { Data, Effect, Either } from "effect"
 import type { ActionDefinition } from "../domain/connector/Action.js"
 import type { ConnectorDefinition } from "../domain/connector/Definition.js"
 import { type ActionAnswer, actionAnswer } from "../domain/connector/request/ActionAnswer.js"
+import type { ProviderFailure } from "../domain/connector/request/ProviderAnswer.js"
 import { buildRequest } from "../domain/connector/request/UnsignedRequest.js"
 import { inSlices } from "./SlicedWork.js"
 import { Patterns } from "./Patterns.js"
@@ -39,7 +40,10 @@ export interface ActionCall {
   /** Instead of the action's own. */
   readonly timeoutMillis?: number | undefined
   readonly earlierAttempts?: number
+  /** As in `ConnectedCall`. What another origin answers then says nothing of the credential. */
+  readonly anyOrigin?: boolean
   readonly onAttempt?: (attempt: Attempt) => void
+  readonly onStatus?: (status: number) => void
 }
 
 /** Calls an action; the caller holds the answer. */
@@ -68,14 +72,21 @@ export const makeActionCalls = Effect.map(
             request: { ...unsigned, timeoutMillis: call.timeoutMillis ?? unsigned.timeoutMillis },
             maxBytes: guest.fetchBytes,
             earlierAttempts: call.earlierAttempts ?? 0,
-            retries: call.retries
+            retries: call.retries,
+            ...(call.anyOrigin === true ? { anyOrigin: true } : {})
           },
-          (answer, now) => inSlices(actionAnswer(definition, action, { answer, url: unsigned.url, args }, now, found)),
+          (answer, now) => {
+            call.onStatus?.(answer.status)
+            const read = inSlices(actionAnswer(definition, action, { answer, url: unsigned.url, args }, now, found))
+            return call.anyOrigin === true ? Effect.map(read, Either.mapLeft(asFinal)) : read
+          },
           call.onAttempt
         )
       )
     }
 )
+
+const asFinal = (failure: ProviderFailure): ProviderFailure => ({ ...failure, isFinal: true })
 
 const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"])
 

@@ -54,7 +54,7 @@ export const messageSchemas = (): Readonly<Record<string, Readonly<Record<string
 
 /** Raise the number of a protocol with each change of its messages. */
 const numbers: Readonly<Record<string, number>> = {
-  Connection: 1,
+  Connection: 2,
   Execution: 1,
   OrganisationLimits: 1,
   ProviderLimit: 1,

@@ -73,13 +73,14 @@ export const makeCallAttempts = Effect.gen(function* () {
     attempts: number,
     permitMillis: number
   ): Effect.fn.Return<BegunAttempt, NotBegun> {
-    const { connectionId, definition, executionId, maxBytes, organisationId, request } = call
+    const { anyOrigin, connectionId, definition, executionId, maxBytes, organisationId, request } = call
     const where = { organisationId, connectionId }
     const answer = yield* connections.authorize({
       ...where,
       origin: request.origin,
       executionId,
-      timeoutMillis: permitMillis
+      timeoutMillis: permitMillis,
+      ...(anyOrigin === undefined ? {} : { anyOrigin })
     })
     if (answer._tag === "WaitUntil")
       return yield* Effect.fail<Postponed>({ _tag: "Postponed", at: answer.at, why: answer.why, made: attempts })

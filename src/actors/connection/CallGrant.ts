@@ -55,7 +55,7 @@ export const grantCall = (
   now: number
 ): Either.Either<GrantAnswer, CommandRefusal> | undefined => {
   const { connector, open } = found
-  if (!connector.origins.includes(request.origin))
+  if (!connector.origins.includes(request.origin) && request.anyOrigin !== true)
     return Either.left(invalid("origin", "NOT_ALLOWED", "is not one that the connector's requests go to"))
   const taken = takePermit(self, connector, now)
   if (taken === undefined) return undefined

@@ -35,7 +35,13 @@ const StepOutcome = Schema.Union(Schema.TaggedStruct("Connected", {}), Schema.Ta
 // --- Calls ---
 
 export const Authorize = Rpc.make("Authorize", {
-  payload: { ...addressed, origin: text, executionId: nullableText, timeoutMillis: Schema.Number },
+  payload: {
+    ...addressed,
+    origin: text,
+    executionId: nullableText,
+    timeoutMillis: Schema.Number,
+    anyOrigin: Schema.optional(Schema.Boolean)
+  },
   success: Schema.Union(
     Schema.TaggedStruct("Granted", { grant: Schema.Uint8ArrayFromSelf, permit: CallPermit }),
     Schema.TaggedStruct("WaitUntil", { at: Schema.Number, why: Schema.Literal("rate_limit", "connection") })

@@ -32,14 +32,20 @@ export const CreateConnection = Schema.Struct({
 }).annotations({ identifier: "CreateConnection" })
 export type CreateConnection = typeof CreateConnection.Type
 
-/** The body that reconnects a connection. */
-export const ReconnectConnection = Schema.Struct({
-  connector: Schema.optional(text(63).annotations({ description: "If it is sent: the connector of the connection." })),
-  customerId: Schema.optional(text(140).annotations({ description: "If it is sent: the customer of the connection." })),
+/** The body by which an embed session reconnects a connection. */
+export const ReconnectAccount = Schema.Struct({
   redirectUrl: Schema.optional(RedirectUrl),
   authMethod: Schema.optional(text(64)),
   credential: Schema.optional(CredentialInput),
   config: Schema.optional(JsonObject)
+}).annotations({ identifier: "ReconnectAccount" })
+export type ReconnectAccount = typeof ReconnectAccount.Type
+
+/** The body that reconnects a connection. */
+export const ReconnectConnection = Schema.Struct({
+  ...ReconnectAccount.fields,
+  connector: Schema.optional(text(63).annotations({ description: "If it is sent: the connector of the connection." })),
+  customerId: Schema.optional(text(140).annotations({ description: "If it is sent: the customer of the connection." }))
 }).annotations({ identifier: "ReconnectConnection" })
 export type ReconnectConnection = typeof ReconnectConnection.Type
 

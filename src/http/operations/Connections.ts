@@ -8,7 +8,12 @@ import {
   RenameAccount
 } from "../../domain/connection/EmbeddedConnection.js"
 import { ConnectionTest } from "../../domain/connection/ConnectionTest.js"
-import { CreateConnection, ReconnectConnection, RefreshConnection } from "../../domain/connection/Requests.js"
+import {
+  CreateConnection,
+  ReconnectAccount,
+  ReconnectConnection,
+  RefreshConnection
+} from "../../domain/connection/Requests.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -159,6 +164,7 @@ export const connectionsOperations = [
     use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body),
     sessions: {
       with: EmbeddedConnections,
+      body: strictPayload(ReconnectAccount),
       output: record(OpenedEmbeddedConnection),
       use: (connections, { context, path, body }) => connections.reconnect(context, path.conn, body)
     }

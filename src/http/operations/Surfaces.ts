@@ -13,6 +13,7 @@ import { connectorsOperations } from "./Connectors.js"
 import { actionsOperations } from "./connector/Actions.js"
 import { authMethodsOperations } from "./connector/AuthMethods.js"
 import { webhookConfigsOperations } from "./connector/WebhookConfigs.js"
+import { actionTestsOperations, webhookTestsOperations } from "./connector/ActionTests.js"
 import { credentialsOperations } from "./Credentials.js"
 import { customersOperations } from "./Customers.js"
 import { deadLettersOperations, tenantDeadLetterOperations } from "./DeadLetters.js"
@@ -90,6 +91,8 @@ export const surfaceC = [
   ...actionsOperations,
   ...authMethodsOperations,
   ...webhookConfigsOperations,
+  ...actionTestsOperations,
+  ...webhookTestsOperations,
   ...modelsOperations,
   ...fieldMapsOperations,
   ...authProvidersOperations,
@@ -157,6 +160,8 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   actions: "Actions of connectors, each with versions of its own; changes are made to the draft.",
   authMethods: "The ways in which customers sign in to a connector; changes are made to the draft.",
   webhookConfigs: "How a connector's events arrive; changes are made to the draft.",
+  actionTests: "Calls of a draft's actions at their provider, or of their mocks.",
+  webhookTests: "Calls with which a draft's webhooks subscribe, renew and unsubscribe.",
   authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",

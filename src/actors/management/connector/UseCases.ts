@@ -1,5 +1,6 @@
 /** The use cases of connectors, as one layer. */
 import { Layer } from "effect"
+import { ActionTests } from "./ActionTests.js"
 import { ConnectorAuthoring } from "./ConnectorAuthoring.js"
 import { ConnectorCatalogue } from "./ConnectorCatalogue.js"
 import { ConnectorDiscovery } from "./ConnectorDiscovery.js"
@@ -9,6 +10,7 @@ import { ConnectorImport } from "./ConnectorImport.js"
 import { ConnectorRecords } from "./ConnectorRecords.js"
 
 export const connectorUseCases = Layer.mergeAll(
+  ActionTests.Default,
   ConnectorAuthoring.Default,
   ConnectorCatalogue.Default,
   ConnectorDiscovery.Default,

@@ -10,7 +10,7 @@ import {
   embeddedConnection,
   type RenameAccount
 } from "../../../domain/connection/EmbeddedConnection.js"
-import type { ReconnectConnection } from "../../../domain/connection/Requests.js"
+import type { ReconnectAccount } from "../../../domain/connection/Requests.js"
 import { actorOf } from "../../../domain/access/Caller.js"
 import { type Failure, Forbidden, NotFound } from "../../../domain/Failure.js"
 import type { ConnectSessionId } from "../../../domain/Ids.js"
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
   const rename = (context: CallContext, id: string, input: RenameAccount) =>
     withOwn(context, id, Effect.map(connections.update(context, id, input), embeddedConnection))
 
-  const reconnect = (context: CallContext, id: string, input: ReconnectConnection) =>
+  const reconnect = (context: CallContext, id: string, input: ReconnectAccount) =>
     withOwn(context, id, Effect.map(connections.reconnect(context, id, input), openedView))
 
   const disconnect = (context: CallContext, id: string) =>

@@ -27,6 +27,8 @@ export interface ConnectedCall {
   readonly maxBytes: number
   /** Attempts of earlier activations; the retry rule counts them. */
   readonly earlierAttempts: number
+  /** The caller may read the credential, which is therefore sent to other origins than the connector's, too. */
+  readonly anyOrigin?: boolean | undefined
   /** `refusals`: retries only calls that the provider did not execute (429, 503); `all`: also calls that it may have. */
   readonly retries: "all" | "refusals" | "none"
 }

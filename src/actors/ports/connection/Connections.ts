@@ -35,6 +35,8 @@ export interface GrantRequest {
   readonly organisationId: string
   /** Scheme, host and port that the request goes to: one of the connector's. */
   readonly origin: string
+  /** The caller may read the credential: it is given for other origins than the connector's, too. Absent: it is not. */
+  readonly anyOrigin?: boolean | undefined
   readonly executionId: string | null
   /** How long the call may take; its permit expires then. */
   readonly timeoutMillis: number
