@@ -75,7 +75,7 @@ export const makeMcpFront = Effect.fnUntraced(function* ({ admit, recognise, ser
   /** Calls the operation of a tool, for the caller of the request that has the call. */
   const callOperation = (exchange: Exchange, tool: OperationTool, input: JsonObject): Effect.Effect<ToolAnswer> => {
     const asked = toolRequest(tool, exchange.request, input)
-    const { params, request, use } = Either.getOrElse(asked, () => unreadRequest(tool, exchange.request))
+    const { params, request, use } = Either.getOrElse(asked, () => unreadRequest(tool, exchange.request, input))
     const handler = Either.isLeft(asked) ? () => Effect.fail(asked.left) : handlers.get(use.operation)
     if (handler === undefined) return Effect.die(new Error(`${use.operation.path} has no handler`))
     const served = serve({ rules: defaultRules, route: use.operation, params, request, partOf: exchange }, handler)

@@ -124,9 +124,12 @@ export interface ToolRequest {
 
 const encoder = new TextEncoder()
 
+const useOf = ({ uses }: OperationTool, sent: JsonObject): OperationUse =>
+  uses.find(({ when }) => when === undefined || (sent[when] ?? null) !== null) ?? uses[0]
+
 /** The request of a call whose arguments are wrong, which is guarded as the others are before it is refused. */
-export const unreadRequest = ({ uses }: OperationTool, head: RequestHead): ToolRequest => {
-  const [use] = uses.slice(-1) as [OperationUse]
+export const unreadRequest = (tool: OperationTool, head: RequestHead, sent: JsonObject): ToolRequest => {
+  const use = useOf(tool, sent)
   const { method, path } = use.operation
   const request = { method, target: path, headers: {}, remoteAddress: head.remoteAddress, body: new Uint8Array() }
   return { use, params: {}, request }
@@ -140,7 +143,7 @@ export const toolRequest = (
 ): Either.Either<ToolRequest, ValidationFailed> => {
   const mistake = mistakeIn(tool, sent)
   if (mistake !== undefined) return Either.left(mistake)
-  const use = tool.uses.find(({ when }) => when === undefined || (sent[when] ?? null) !== null) ?? tool.uses[0]
+  const use = useOf(tool, sent)
   const { operation, places } = use
   const params: { [name: string]: string } = {}
   const query = new URLSearchParams()

@@ -37,7 +37,7 @@ const memberAt = (body: unknown, path: string): unknown =>
     .split(".")
     .reduce<unknown>((value, name) => (isObject(value as Json) ? Reflect.get(Object(value), name) : undefined), body)
 
-/** The arguments with which the tool asks what a request asks; `undefined`: it has members that the tool does not have. */
+/** The arguments with which the tool asks what a request asks; `undefined`: one of them has members that the other lacks. */
 const argumentsFor = (
   { tool, use: { places } }: OfferedUse,
   params: { readonly [name: string]: string },
@@ -63,7 +63,8 @@ const argumentsFor = (
       left.delete(`body ${place.body.split(".")[0]}`)
     }
   }
-  return left.size === 0 ? input : undefined
+  const isWhole = Object.entries(tool.arguments).every(([name, { isRequired }]) => !isRequired || name in input)
+  return left.size === 0 && isWhole ? input : undefined
 }
 
 /** How the gateway asks what the request asks; `undefined`: it is to be asked as it is. */
