@@ -42,6 +42,9 @@ module.exports = {
       from: { path: "^src/", pathNot: "^src/runtime/(computing/(worker/|workflow/Flow)|cli/ConnectorCheck\\.ts$)|^src/domain/(expression/Pattern|connector/(ActionChecks|AuthChecks|EventChecks|Validation|import/.*))\\.ts$" },
       to: { path: "node_modules/re2js/|^src/domain/(expression/Pattern|connector/(ActionChecks|AuthChecks|EventChecks|Validation))\\.ts$",
             dependencyTypesNot: ["type-only"] } },
+    { name: "one-room-speaks-the-tool-protocol", severity: "error",
+      comment: "The library for the Model Context Protocol is loaded at its first use: ask the port ToolProtocol.",
+      from: { path: "^src/", pathNot: "^src/runtime/mcp/McpLibrary\\.ts$" }, to: { path: "node_modules/@modelcontextprotocol/", dependencyTypesNot: ["type-only"] } },
     { name: "nothing-imports-runtime", severity: "error", from: { path: "^src/", pathNot: "^src/runtime/" }, to: { path: "^src/runtime/" } }
   ],
   options: {
