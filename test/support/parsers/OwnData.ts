@@ -44,6 +44,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/domain/connector/Definition.ts#decodeManifest",
     "src/domain/connector/FileSchema.ts#fileSchema",
     "src/domain/flow/FlowSchema.ts#schemaOf",
+    "src/http/mcp/OperationTool.ts#withMember",
     "src/http/operation/Contract.ts#auditAction",
     "src/http/operation/Operation.ts#contract",
     "src/http/operation/Operation.ts#operationsOf",
@@ -103,6 +104,8 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/http/pipeline/OperationHandlers.ts#decodedPath",
     "src/http/pipeline/NamedCustomer.ts#customersNamedOutsideHeaders",
     "src/http/operations/Workflows.ts#workflowsOperations",
+    "src/http/mcp/GatewayAddress.ts#queryOf",
+    "src/http/mcp/GatewayAddress.ts#siteRefusal",
     "src/runtime/http/BuiltFiles.ts#takesGzip",
     "src/runtime/oauth/OidcProvider.ts#make"
   ],
@@ -173,10 +176,17 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/cluster/ChangeNotices.ts#openChangeNotices",
     "src/runtime/cluster/CommitNotices.ts#openCommitNotices"
   ],
-  "what the kernel tells of the service's own processes": ["src/runtime/process/StartPriority.ts#threadsOf"],
+  "what the kernel tells of the service's own processes, and of the machine": [
+    "src/runtime/mcp/OwnHosts.ts#inUrl",
+    "src/runtime/process/StartPriority.ts#threadsOf"
+  ],
   "lines of the service's own processes, in pieces of 4 MiB at most": ["src/runtime/process/Lines.ts#splitLines"],
-  "an answer that an operation of this node has just written": ["src/http/rpc/RpcReplies.ts#failureIn"],
+  "an answer that an operation of this node has just written": [
+    "src/http/mcp/OperationTool.ts#valueIn",
+    "src/http/rpc/RpcReplies.ts#failureIn"
+  ],
   "writes a request, and parses nothing": [
+    "src/http/mcp/OperationTool.ts#toolRequest",
     "src/http/rpc/RpcRequest.ts#queryText",
     "src/runtime/oauth/TokenEndpoint.ts#asForm",
     "src/runtime/oauth/TokenEndpoint.ts#formEncoded"
