@@ -214,7 +214,9 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
     body: ({ side, type }) =>
       type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
   },
-  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => acme({ slug: side.connector, version: "1.0.1" }) },
+  "PUT /api/v1/connectors/:ctr": {
+    body: ({ side }) => acme({ slug: side.connector, version: "1.0.1", webhooks: [acmeWebhook] })
+  },
   "POST /api/v1/connectors/:ctr/publish": { uses: newConnector },
   "PATCH /api/v1/connectors/:ctr": changedPart,
   "POST /api/v1/connectors/:ctr/actions": changedPart,
