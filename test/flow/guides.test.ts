@@ -45,7 +45,7 @@ const moved = (text: string) =>
     .replace(', "pattern": "^[a-z0-9-]+$"', "")
     .replaceAll('"company": "shop17"', `"company": "${systems.url}"`)
 
-const requestOf = ({ what }: Block) => /^(?:GET|POST|PUT|DELETE) \/api\/v1\/\S+$/.exec(what)?.[0].split(" ")
+const requestOf = ({ what }: Block) => /^(?:GET|POST|PUT|PATCH|DELETE) \/api\/v1\/\S+$/.exec(what)?.[0].split(" ")
 
 /** The id of the connection in the last answer. */
 let connection = ""
@@ -84,7 +84,8 @@ describe("docs/connectors.md", () => {
     const made = await send("POST", "/api/v1/connectors", only("docs/connectors.md", "definition").text)
     assert.strictEqual(made.status, 201, made.text)
     const answers = await follow("docs/connectors.md")
-    assert.deepInclude(answers.at(-1)?.body.data, { status: "active", accountLabel: "Shop 17" })
+    const connected = answers.find(({ body }) => body.data.id === connection)
+    assert.deepInclude(connected?.body.data, { status: "active", accountLabel: "Shop 17" })
     const { text } = only("docs/connectors.md", "workflow")
     const run = await started(text)
     assert.deepStrictEqual([run.status, run.body], [200, { open: 3, made: "inv_9" }], run.text)

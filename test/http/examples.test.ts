@@ -212,6 +212,7 @@ describe("every example of the documents", () => {
     if (id === "credentials.store") ids["connected"] = body.data.connectionId
     if (id === "embed.mint") ids["token"] = body.token
     if (gives !== undefined)
-      ids[gives] = answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId
+      ids[gives] =
+        answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId ?? body.data.name
   })
 })

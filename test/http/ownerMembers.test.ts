@@ -55,7 +55,17 @@ describe("a body", () => {
     assert.isAbove(withBody.length, 40)
     assert.deepStrictEqual(
       [...surfaceB, ...surfaceC].filter(isAnyObject).map(({ group, name }) => `${group}.${name}`),
-      ["connectors.create", "connectors.update"]
+      [
+        "connectors.create",
+        "connectors.update",
+        "connectors.patch",
+        "actions.create",
+        "actions.update",
+        "actions.newVersion",
+        "authMethods.create",
+        "authMethods.update",
+        "webhookConfigs.upsert"
+      ]
     )
   })
 

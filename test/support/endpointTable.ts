@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "./endpoints.js"
 import { fieldMapOf, widgetOf } from "./endpointWorld.js"
-import { acme } from "./oauthProvider.js"
+import { acme, acmeWebhook } from "./oauthProvider.js"
 
 type Uses = NonNullable<Endpoint["uses"]>
 
@@ -60,6 +60,21 @@ export const newRecords: { readonly [parameter: string]: Uses } = {
   fmp: async ({ side, world }) => ({ fieldMap: await world.make.fieldMap(side, "CDMContact") })
 }
 
+/** Parts of the connectors of both sides. */
+export const partIds = { action: "me", authMethod: "key", webhook: acmeWebhook.id }
+
+/** A connector with a webhook, whose parts may be removed. */
+const newParts: Uses = async ({ world }) => {
+  const connector = world.unique()
+  const auth = [
+    { id: partIds.authMethod, type: "api_key" },
+    { id: "user", type: "basic" }
+  ]
+  const body = acme({ slug: connector, test: undefined, auth, webhooks: [acmeWebhook] })
+  await world.svc.ask("POST", "/api/v1/connectors", { key: world.svc.first.key, body })
+  return { connector }
+}
+
 /** The number of the draft that another caller has replaced: the workflow's version when it was published. */
 export const replacedDraft = "2"
 
@@ -96,6 +111,8 @@ const written: Endpoint = {
 const passed: Endpoint = { ...throughConnection, alsoAnswers: [404] }
 const ofWorkflow: Endpoint = { query: ({ side }) => `workflow_id=${side.workflow}` }
 const credential = { apiKey: "canary_key_2" }
+/** Of a connector of its own, which no other request changes meanwhile. */
+const changedPart: Endpoint = { uses: newParts }
 
 export const endpointTable: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/workflows/:workflowId/execute": run,
@@ -197,8 +214,24 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
     body: ({ side, type }) =>
       type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
   },
-  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => acme({ slug: side.connector, version: "1.0.1" }) },
+  "PUT /api/v1/connectors/:ctr": {
+    body: ({ side }) => acme({ slug: side.connector, version: "1.0.1", webhooks: [acmeWebhook] })
+  },
   "POST /api/v1/connectors/:ctr/publish": { uses: newConnector },
+  "PATCH /api/v1/connectors/:ctr": changedPart,
+  "POST /api/v1/connectors/:ctr/actions": changedPart,
+  "PATCH /api/v1/connectors/:ctr/actions/:act": changedPart,
+  "DELETE /api/v1/connectors/:ctr/actions/:act": changedPart,
+  "POST /api/v1/connectors/:ctr/actions/:act/versions": {
+    uses: newParts,
+    body: () => ({ name: partIds.action, request: { method: "GET", path: "/v2/me" } })
+  },
+  "POST /api/v1/connectors/:ctr/auth-methods": { uses: newParts, body: () => ({ id: "token", type: "basic" }) },
+  "PATCH /api/v1/connectors/:ctr/auth-methods/:mtd": changedPart,
+  "DELETE /api/v1/connectors/:ctr/auth-methods/:mtd": changedPart,
+  "POST /api/v1/connectors/:ctr/auth-methods/:mtd/default": changedPart,
+  "PUT /api/v1/connectors/:ctr/webhooks": changedPart,
+  "DELETE /api/v1/connectors/:ctr/webhooks/:whk": changedPart,
   "PUT /api/v1/connectors/:ctr/auth-providers": {
     body: ({ world }) => ({ name: world.unique(), methodId: "oauth", clientId: "client" })
   },

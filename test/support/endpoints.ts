@@ -8,7 +8,7 @@ import type { ScopeType } from "../../src/domain/access/ResourceScope.js"
 import { isObject, type Json, type JsonObject } from "../../src/domain/Json.js"
 import { surfaceA, surfaceAStart, surfaceB, surfaceC, surfaceCStart } from "../../src/http/operations/Surfaces.js"
 import type { Route } from "../../src/http/pipeline/Routes.js"
-import { endpointTable, newRecords, replacedDraft, testedStep } from "./endpointTable.js"
+import { endpointTable, newRecords, partIds, replacedDraft, testedStep } from "./endpointTable.js"
 import type { Scope, Side, World } from "./endpointWorld.js"
 import type { Answer } from "./InProcess.js"
 
@@ -108,6 +108,9 @@ export const partsOf = (
   sid: side.secret,
   ctr: side.connector,
   aid: side.client,
+  act: partIds.action,
+  mtd: partIds.authMethod,
+  whk: partIds.webhook,
   conn: side.connection,
   env: side.ownEnvironment,
   rel: side.release,

@@ -211,11 +211,20 @@ export const acme = (more: object = {}) => ({
   ...more
 })
 
-/** The same with contacts of the unified API and of the common data model. */
+/** A webhook of the connector, which no event needs. */
+export const acmeWebhook = {
+  id: "hooks",
+  type: "app",
+  account: { payload: "$.account", connection: "$.id" },
+  verify: { scheme: "hmac", secretName: "ACME_WEBHOOK_SECRET", header: "X-Acme-Signature" }
+}
+
+/** The same with a webhook, and contacts of the unified API and of the common data model. */
 export const acmeWithContacts = (slug: string) => {
   const plain = acme({ slug })
   return {
     ...plain,
+    webhooks: [acmeWebhook],
     actions: [
       ...plain.actions,
       { name: "people", request: { method: "GET", path: "/people" } },

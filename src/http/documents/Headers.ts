@@ -94,13 +94,25 @@ const comparesVersion: ReadonlySet<string> = new Set([
 ])
 
 /** Operations on a part of a connector: they answer with the connector's version, and changes compare it. */
-const ofConnectorPart: ReadonlySet<string> = new Set(
-  (
-    "actions.list actions.get actions.create actions.update actions.delete actions.newVersion actions.versions " +
-    "authMethods.list authMethods.create authMethods.update authMethods.delete authMethods.setDefault " +
-    "webhookConfigs.list webhookConfigs.get webhookConfigs.upsert webhookConfigs.delete webhookConfigs.events"
-  ).split(" ")
-)
+const ofConnectorPart: ReadonlySet<string> = new Set([
+  "actions.list",
+  "actions.get",
+  "actions.create",
+  "actions.update",
+  "actions.delete",
+  "actions.newVersion",
+  "actions.versions",
+  "authMethods.list",
+  "authMethods.create",
+  "authMethods.update",
+  "authMethods.delete",
+  "authMethods.setDefault",
+  "webhookConfigs.list",
+  "webhookConfigs.get",
+  "webhookConfigs.upsert",
+  "webhookConfigs.delete",
+  "webhookConfigs.events"
+])
 
 /** The credential has no version of its own. */
 const replacesWithoutVersion: ReadonlySet<string> = new Set(["credentials.rotate"])
