@@ -48,6 +48,7 @@ beforeAll(async () => {
     workflowId: svc.first.workflowId,
     flow_name: "greet",
     ctr: "acme-crm",
+    act: "listContacts",
     path: "contacts"
   })
   await makeFailing()

@@ -199,6 +199,10 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
   },
   "PUT /api/v1/connectors/:ctr": { body: ({ side }) => acme({ slug: side.connector, version: "1.0.1" }) },
   "POST /api/v1/connectors/:ctr/publish": { uses: newConnector },
+  "POST /api/v1/connectors/:ctr/actions/:act/test": { body: ({ side }) => ({ connectionId: side.connection }) },
+  "POST /api/v1/connectors/:ctr/webhooks/:whk/execute": {
+    body: ({ side }) => ({ snippet: "subscribe", connectionId: side.connection })
+  },
   "PUT /api/v1/connectors/:ctr/auth-providers": {
     body: ({ world }) => ({ name: world.unique(), methodId: "oauth", clientId: "client" })
   },

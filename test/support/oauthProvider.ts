@@ -211,7 +211,7 @@ export const acme = (more: object = {}) => ({
   ...more
 })
 
-/** The same with contacts of the unified API and of the common data model. */
+/** The same with contacts of the unified API and of the common data model, and a webhook. */
 export const acmeWithContacts = (slug: string) => {
   const plain = acme({ slug })
   return {
@@ -223,6 +223,14 @@ export const acmeWithContacts = (slug: string) => {
       { name: "addPerson", request: { method: "POST", path: "/people", body: "{{args}}" } },
       { name: "changePerson", inputSchema: personId, request: { method: "PATCH", path: "/people/{{args.id}}" } },
       { name: "removePerson", inputSchema: personId, request: { method: "DELETE", path: "/people/{{args.id}}" } }
+    ],
+    webhooks: [
+      {
+        id: "hook",
+        type: "per_event",
+        subscribe: { action: "me", idFrom: "$.email" },
+        verify: { scheme: "hmac", subscriptionSecret: true, header: "x-acme-signature" }
+      }
     ],
     entities: [
       {

@@ -31,7 +31,8 @@ export const exampleConnector: JsonObject = {
       version: 1,
       title: "List contacts",
       readOnly: true,
-      request: { method: "GET", path: "/contacts" }
+      request: { method: "GET", path: "/contacts" },
+      mocks: [{ name: "one contact", output: [{ id: "c-1", email: "ada@example.com" }] }]
     }
   ]
 }
