@@ -204,7 +204,7 @@ describe("the calls of a draft's webhook", () => {
   it("have arguments of their templates over the input, and say what was found in the answer", async () => {
     const body = {
       url: "{{args.url}}",
-      secret: "{{args.customerSecret}}",
+      secret: "{{args.secret}}",
       topic: "{{args.topic}}",
       list: "{{args.list}}"
     }
@@ -225,7 +225,7 @@ describe("the calls of a draft's webhook", () => {
             action: "subscribe",
             args: {
               url: "{{webhook.url}}",
-              secret: "{{webhook.customerSecret}}",
+              secret: "{{webhook.secret}}",
               topic: "{{event.key}}",
               list: "{{args.list}}"
             },
