@@ -18,6 +18,7 @@ import {
 } from "../support/draftTests.js"
 import { eventually } from "../support/eventually.js"
 import { makeKey } from "../support/keys.js"
+import { promised } from "../support/promises.js"
 import { type Provider, startProvider } from "../support/provider.js"
 
 /** Too short to be removed from answers by the egress: outcomes hide it. */
@@ -48,10 +49,10 @@ describe("a draft that calls another host", () => {
   const assertKept = async (send: () => ReturnType<typeof testAction>) => {
     const [own, foreign] = [systems.requests.length, other.requests.length]
     const refused = await send()
+    promised("a draft leads a credential to another host", () => assert.lengthOf(other.requests, foreign))
     assert.deepStrictEqual([refused.status, refused.body.code], [403, "FORBIDDEN"], refused.text)
     assert.include(refused.text, "connections:decrypt")
     assert.lengthOf(systems.requests, own)
-    assert.lengthOf(other.requests, foreign)
   }
 
   it("gets no request without the permission to decrypt: by another base URL, a full URL, or a template", async () => {
@@ -143,7 +144,7 @@ describe("a draft that calls another host", () => {
     assert.strictEqual(answer.status, 200, answer.text)
     const [stolen] = other.requests.filter(({ url }) => url === "/stolen")
     assert.isDefined(stolen)
-    assert.notInclude(JSON.stringify(stolen), "canary")
+    promised("a redirect leads a credential to another host", () => assert.notInclude(JSON.stringify(stolen), "canary"))
     assert.notProperty(stolen?.headers, "x-own")
   })
 
@@ -182,7 +183,8 @@ describe("secrets in what a provider answers", () => {
       actions: [
         actionOf("echo", "/echo", { response: { map: { all: "{{body}}", headers: "{{headers}}" } } }),
         actionOf("fails", "/fails")
-      ]
+      ],
+      webhooks: [webhookOf({ subscribe: { action: "echo", idFrom: "$.all.key" } })]
     })
     const echo = (key: unknown) => ({ key, seen: `you sent ${String(key)}`, accessToken: "canary_token_of_answer" })
     scripts.set("/echo", ({ headers }) => ({
@@ -193,7 +195,10 @@ describe("secrets in what a provider answers", () => {
       status: 400,
       body: { message: `not ${String(headers["x-acme-key"])}`, ...echo(headers["x-acme-key"]) }
     }))
-    for (const connectionId of [connection, short])
+    for (const connectionId of [connection, short]) {
+      const subscribed = await executeWebhook("hook", { snippet: "subscribe", connectionId })
+      assert.strictEqual(subscribed.body.data.subscription.id, "[redacted]")
+      promised("an outcome has a secret", () => assert.notInclude(subscribed.text, "canary"))
       for (const [name, ok] of [
         ["echo", true],
         ["fails", false]
@@ -201,7 +206,8 @@ describe("secrets in what a provider answers", () => {
         const answer = await testAction(name, { connectionId })
         assert.strictEqual(answer.body.data.ok, ok, answer.text)
         assert.include(answer.text, "[redacted]")
-        assert.notInclude(answer.text, "canary")
+        promised("an outcome has a secret", () => assert.notInclude(answer.text, "canary"))
       }
+    }
   })
 })
