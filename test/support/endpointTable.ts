@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "./endpoints.js"
 import { fieldMapOf, widgetOf } from "./endpointWorld.js"
-import { acme } from "./oauthProvider.js"
+import { acme, acmeWithContacts } from "./oauthProvider.js"
 
 type Uses = NonNullable<Endpoint["uses"]>
 
@@ -197,7 +197,7 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
     body: ({ side, type }) =>
       type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
   },
-  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => acme({ slug: side.connector, version: "1.0.1" }) },
+  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => ({ ...acmeWithContacts(side.connector), version: "1.0.1" }) },
   "POST /api/v1/connectors/:ctr/publish": { uses: newConnector },
   "POST /api/v1/connectors/:ctr/actions/:act/test": { body: ({ side }) => ({ connectionId: side.connection }) },
   "POST /api/v1/connectors/:ctr/webhooks/:whk/execute": {
