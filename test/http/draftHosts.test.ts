@@ -1,6 +1,6 @@
 /** No draft leads the credential of a connection to another host, and no outcome of a test has a secret. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { connect, definition, scripts, svc, systems } from "../support/calls.js"
+import { connect, definition, publishConnector, scripts, svc, systems } from "../support/calls.js"
 import {
   actionOf,
   ask,
@@ -35,6 +35,9 @@ afterAll(async () => {
   await stopDraftTests()
   await other.close()
 })
+
+/** The base URL of the published versions. */
+const baseUrl = "{{connection.config.base}}"
 
 const config = (...names: ReadonlyArray<string>) => ({
   connectionConfig: {
@@ -71,6 +74,56 @@ describe("a draft that calls another host", () => {
     })
     assert.strictEqual(labelled.status, 201, labelled.text)
     await assertKept(() => testAction("fresh", { connectionId: labelled.body.data.id }))
+  })
+
+  it("gets none by a link to a next page, or by another transport", async () => {
+    await saveDraft({
+      actions: [{ ...actionOf("list", "/list"), pagination: { type: "link", next: "$.next" } }]
+    })
+    const [own, foreign] = [systems.requests.length, other.requests.length]
+    const refused = await testAction("list", { connectionId: connection, args: { $next: `${other.url}/next` } })
+    assert.strictEqual(refused.status, 422, refused.text)
+    assert.strictEqual(refused.body.details[0].path, "args.$next")
+    assert.deepStrictEqual([systems.requests.length, other.requests.length], [own, foreign])
+    await saveDraft({
+      transport: "smtp",
+      baseUrl: `smtp://127.0.0.1:${new URL(other.url).port}`,
+      actions: [actionOf("verify", "/", {}, "VERIFY")]
+    })
+    await assertKept(() => testAction("verify", { connectionId: connection }))
+  })
+
+  it("gets none of a connection that signs its requests, whoever asks", async () => {
+    const signed = {
+      auth: [
+        {
+          id: "key",
+          type: "custom",
+          default: true,
+          fields: [{ name: "apiKey", secret: true }],
+          inject: [{ in: "query", name: "key", value: "{{credential.apiKey}}" }],
+          sign: "hook:hmacSha256",
+          signing: { key: "{{credential.apiKey}}", payload: "{timestamp}{target}", header: "x-signature" }
+        }
+      ]
+    }
+    await publishConnector("svc-signed", "1.0.0", signed)
+    const { id } = await connect("svc-signed", customerSecret)
+    const elsewhere = { ...signed, baseUrl: other.url, actions: [actionOf("fresh", "/signed")] }
+    const saved = await ask("PUT", "/connectors/svc-signed", definition("svc-signed", "2.0.0", elsewhere))
+    assert.strictEqual(saved.status, 200, saved.text)
+    const foreign = other.requests.length
+    const refused = await testAction("fresh", { connectionId: id }, svc.first.key, "svc-signed")
+    assert.strictEqual(refused.status, 422, refused.text)
+    assert.deepInclude(refused.body.details[0], { path: "connectionId", code: "NOT_ALLOWED" })
+    // A redirect of a request with the credential in its query is followed nowhere.
+    scripts.set("/signed", () => ({ status: 302, headers: { location: `${other.url}/signed` }, body: "" }))
+    const own = await ask("PUT", "/connectors/svc-signed", definition("svc-signed", "2.0.0", { ...elsewhere, baseUrl }))
+    assert.strictEqual(own.status, 200, own.text)
+    const moved = await testAction("fresh", { connectionId: id }, tester, "svc-signed")
+    assert.deepInclude(moved.body.data, { ok: false, status: 302 }, moved.text)
+    assert.property(systems.requests.at(-1)?.headers, "x-signature")
+    assert.lengthOf(other.requests, foreign)
   })
 
   it("gets none by a webhook's call either", async () => {
