@@ -23,15 +23,16 @@ describe("a grant", () => {
       if (answer._tag !== "Granted") return
       assert.strictEqual((readGrant(answer.grant)?.expiresAt ?? 0) - (yield* world.now), 60_000)
       const actor = yield* world.client(id)
-      const elsewhere = yield* Effect.flip(
-        actor.Authorize({
-          organisationId: organisation,
-          origin: "https://evil.example",
-          executionId: null,
-          timeoutMillis: 1_000
-        })
-      )
-      assert.strictEqual(elsewhere._tag, "ValidationFailed")
+      const elsewhere = {
+        organisationId: organisation,
+        origin: "https://evil.example",
+        executionId: null,
+        timeoutMillis: 1_000
+      }
+      for (const request of [elsewhere, { ...elsewhere, anyOrigin: false }])
+        assert.strictEqual((yield* Effect.flip(actor.Authorize(request)))._tag, "ValidationFailed")
+      // Of a caller that may read the credential.
+      assert.strictEqual((yield* actor.Authorize({ ...elsewhere, anyOrigin: true }))._tag, "Granted")
     })
   )
 

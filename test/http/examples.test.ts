@@ -48,6 +48,8 @@ beforeAll(async () => {
     workflowId: svc.first.workflowId,
     flow_name: "greet",
     ctr: "acme-crm",
+    act: "listContacts",
+    whk: "contacts",
     path: "contacts"
   })
   await makeFailing()
@@ -103,6 +105,14 @@ const makeTestedStep = async () => {
   return { wid: String(made.body.data.id), name: "price" }
 }
 
+/** A connection to the connector of the examples. */
+const makeTestedConnection = async () => {
+  const { customerId, key } = svc.first
+  const body = { connector: "acme-crm", customerId, label: "tested", authMethod: "key", credential: { apiKey: "k-1" } }
+  const made = await svc.ask("POST", "/api/v1/connections", { key, body })
+  return { tested: String(made.body.data.id) }
+}
+
 /** A run that waits for the approval of Ada. */
 const makeApproval = async () => {
   const { key } = svc.first
@@ -146,6 +156,7 @@ const withIds = (value: Json): Json => {
   if (typeof value === "string")
     return value
       .replace(/^cus_01k0{22}a$/, svc.first.customerId)
+      .replace(/^conn_01k0{22}a$/, ids["tested"] ?? "")
       .replace(/^wf_0{12}$/, svc.first.workflowId)
       .replace(/^emb_0{43}$/, ids["token"] ?? "")
       .replace("https://api.acme.example/v3", system.url)
@@ -201,6 +212,7 @@ describe("every example of the documents", () => {
     if (/eadLetters\.replay$|tenantEvents\.replay$/.test(id)) Object.assign(ids, await makeDeadLetter())
     if (id === "approvals.decide") Object.assign(ids, await makeApproval())
     if (id === "drafts.testStep") Object.assign(ids, await makeTestedStep())
+    if (id === "webhookTests.run") Object.assign(ids, await makeTestedConnection())
     if (id === "drafts.restore") Object.assign(ids, await makeDraft())
     if (id === "unified.create") Object.assign(ids, await connectCrm())
     const headers = id.startsWith("proxy.")

@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "./endpoints.js"
 import { fieldMapOf, widgetOf } from "./endpointWorld.js"
-import { acme, acmeWebhook } from "./oauthProvider.js"
+import { acme, acmeWebhook, acmeWithContacts } from "./oauthProvider.js"
 
 type Uses = NonNullable<Endpoint["uses"]>
 
@@ -214,9 +214,7 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
     body: ({ side, type }) =>
       type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
   },
-  "PUT /api/v1/connectors/:ctr": {
-    body: ({ side }) => acme({ slug: side.connector, version: "1.0.1", webhooks: [acmeWebhook] })
-  },
+  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => ({ ...acmeWithContacts(side.connector), version: "1.0.1" }) },
   "POST /api/v1/connectors/:ctr/publish": { uses: newConnector },
   "PATCH /api/v1/connectors/:ctr": changedPart,
   "POST /api/v1/connectors/:ctr/actions": changedPart,
@@ -232,6 +230,10 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
   "POST /api/v1/connectors/:ctr/auth-methods/:mtd/default": changedPart,
   "PUT /api/v1/connectors/:ctr/webhooks": changedPart,
   "DELETE /api/v1/connectors/:ctr/webhooks/:whk": changedPart,
+  "POST /api/v1/connectors/:ctr/actions/:act/test": { body: ({ side }) => ({ connectionId: side.connection }) },
+  "POST /api/v1/connectors/:ctr/webhooks/:whk/execute": {
+    body: ({ side }) => ({ snippet: "subscribe", connectionId: side.connection })
+  },
   "PUT /api/v1/connectors/:ctr/auth-providers": {
     body: ({ world }) => ({ name: world.unique(), methodId: "oauth", clientId: "client" })
   },

@@ -136,6 +136,7 @@ export const partsOf = (
   a: "1",
   b: "1",
   path: "me",
+  // An action and a webhook of that connector.
   // A contact of the connector of `oauthProvider.ts`, the side's override of its map, and its report.
   category: "crm",
   entity: "contact",

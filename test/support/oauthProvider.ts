@@ -213,13 +213,13 @@ export const acme = (more: object = {}) => ({
 
 /** A webhook of the connector, which no event needs. */
 export const acmeWebhook = {
-  id: "hooks",
-  type: "app",
-  account: { payload: "$.account", connection: "$.id" },
-  verify: { scheme: "hmac", secretName: "ACME_WEBHOOK_SECRET", header: "X-Acme-Signature" }
+  id: "hook",
+  type: "per_event",
+  subscribe: { action: "me", idFrom: "$.email" },
+  verify: { scheme: "hmac", subscriptionSecret: true, header: "x-acme-signature" }
 }
 
-/** The same with a webhook, and contacts of the unified API and of the common data model. */
+/** The same with contacts of the unified API and of the common data model, and a webhook. */
 export const acmeWithContacts = (slug: string) => {
   const plain = acme({ slug })
   return {

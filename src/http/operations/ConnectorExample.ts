@@ -31,7 +31,27 @@ export const exampleConnector: JsonObject = {
       version: 1,
       title: "List contacts",
       readOnly: true,
-      request: { method: "GET", path: "/contacts" }
+      request: { method: "GET", path: "/contacts" },
+      mocks: [{ name: "one contact", output: [{ id: "c-1", email: "ada@example.com" }] }]
+    },
+    {
+      name: "subscribe",
+      version: 1,
+      title: "Subscribe to events",
+      request: { method: "POST", path: "/webhooks", body: { url: "{{args.url}}", secret: "{{args.secret}}" } }
+    }
+  ],
+  events: [{ id: "contact.created", delivery: "webhook" }],
+  webhooks: [
+    {
+      id: "contacts",
+      type: "per_event",
+      subscribe: {
+        action: "subscribe",
+        args: { url: "{{webhook.url}}", secret: "{{webhook.secret}}" },
+        idFrom: "$.id"
+      },
+      verify: { scheme: "hmac", subscriptionSecret: true, header: "x-acme-signature" }
     }
   ]
 }

@@ -10,6 +10,7 @@ import {
   type ExecuteWebhook,
   passedTest,
   type TestAction,
+  withoutProviderSecrets,
   type WebhookTest
 } from "../../../domain/connector/request/ActionTest.js"
 import type { ActionAnswer } from "../../../domain/connector/request/ActionAnswer.js"
@@ -25,6 +26,9 @@ import { Changes } from "../Changes.js"
 import { findLivingConnection } from "../connection/ConnectionRecords.js"
 import { ConnectorRecords, definitionOf } from "./ConnectorRecords.js"
 import { makeDraftCalls, type NoteCall, type TestedDraft } from "./DraftCalls.js"
+
+/** Characters of a subscription's id that are shown. */
+const longestId = 1_000
 
 const noSecrets = () => []
 
@@ -85,7 +89,7 @@ const make = Effect.gen(function* () {
         "needs a mock of the action that is for these arguments: add one to mocks"
       )
     note({ connectorId, connector: draft.slug, called: name, connectionId: null, origin: null })
-    return passedTest(mock.output, makeScrubber([]), { status: null, durationMs: 0 })
+    return passedTest(withoutProviderSecrets(mock.output, makeScrubber([])), { status: null, durationMs: 0 })
   })
 
   const run = Effect.fnUntraced(function* (
@@ -144,7 +148,7 @@ const make = Effect.gen(function* () {
     return {
       ...outcome,
       subscription: {
-        id: snippet === "subscribe" ? accountText(at(answer.exact, idFrom)) : null,
+        id: snippet === "subscribe" ? (accountText(at(answer.exact, idFrom))?.slice(0, longestId) ?? null) : null,
         expiresAt: expiry === null ? null : new Date(expiry).toISOString()
       }
     }

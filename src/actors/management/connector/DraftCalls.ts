@@ -12,7 +12,8 @@ import {
   passedTest,
   refusedTest,
   staysWithin,
-  testedDefinition
+  testedDefinition,
+  withoutProviderSecrets
 } from "../../../domain/connector/request/ActionTest.js"
 import type { ActionAnswer } from "../../../domain/connector/request/ActionAnswer.js"
 import { connectionOrigins } from "../../../domain/connector/request/BaseUrl.js"
@@ -22,8 +23,9 @@ import { isObject, type JsonObject } from "../../../domain/Json.js"
 import { ownerOfAccount } from "../../../domain/share/ShareOwner.js"
 import { makeActionCalls } from "../../ActionCalls.js"
 import { Computations, tooCostlyDetail } from "../../ports/Computations.js"
+import type { CallFailed } from "../../ports/connection/ConnectedCalls.js"
 import { Connectors } from "../../ports/connection/Connectors.js"
-import { HeldBytes, holdAnswers } from "../../ports/HeldBytes.js"
+import { type AnswerHolding, HeldBytes, holdAnswers } from "../../ports/HeldBytes.js"
 import { Identifiers } from "../../ports/Identifiers.js"
 import type { CallContext } from "../CallContext.js"
 import { answerCallFailures } from "../unified/ProviderFailures.js"
@@ -64,8 +66,8 @@ export interface DraftCall extends TestedDraft {
 
 export interface DraftCallOutcome {
   readonly outcome: ActionTest
-  /** `null`: the call failed. */
-  readonly answer: ActionAnswer | null
+  /** Without secrets. `null`: the call failed. */
+  readonly answer: Pick<ActionAnswer, "exact" | "result"> | null
 }
 
 /** The refusal of a call that would give the credential to an origin that is not the connector's. */
@@ -171,11 +173,19 @@ export const makeDraftCalls = Effect.gen(function* () {
       Effect.map((answer) => ({ answer })),
       Effect.catchTag("ProviderRefused", ({ failure }) => Effect.succeed({ failure }))
     )
-    const ended = yield* holdAnswers(ledger, ownerOfAccount(context.caller), answerCallFailures(draft.slug, sent))
-    const durationMs = (yield* Clock.currentTimeMillis) - startedAt
-    if ("failure" in ended) return { outcome: refusedTest(ended.failure, scrubber, durationMs), answer: null }
-    for (const secret of secretsOf(ended.answer)) scrubber.hide(secret)
-    return { outcome: passedTest(ended.answer.result, scrubber, { status, durationMs }), answer: ended.answer }
+    const judged = Effect.gen(function* (): Effect.fn.Return<DraftCallOutcome, Failure | CallFailed, AnswerHolding> {
+      const ended = yield* sent
+      const durationMs = (yield* Clock.currentTimeMillis) - startedAt
+      if ("failure" in ended) return { outcome: refusedTest(ended.failure, scrubber, durationMs), answer: null }
+      for (const secret of secretsOf(ended.answer)) scrubber.hide(secret)
+      const { exact, result } = ended.answer
+      const clean = withoutProviderSecrets(result, scrubber)
+      return {
+        outcome: passedTest(clean, { status, durationMs }),
+        answer: { result: clean, exact: exact === result ? clean : withoutProviderSecrets(exact, scrubber) }
+      }
+    })
+    return yield* holdAnswers(ledger, ownerOfAccount(context.caller), answerCallFailures(draft.slug, judged))
   })
 
   return { checkArguments, call }

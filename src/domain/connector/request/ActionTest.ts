@@ -106,18 +106,19 @@ const withoutNamedSecrets = (value: Json): Json => {
 }
 
 /** A value of a provider without secrets: neither values that the scrubber knows, nor members with the name of one. */
-const shown = (value: Json, { scrubJson }: Scrubber): Pick<ActionTest, "isCut" | "result"> => {
-  const clean = scrubJson(withoutNamedSecrets(value))
+export const withoutProviderSecrets = (value: Json, { scrubJson }: Scrubber): Json =>
+  scrubJson(withoutNamedSecrets(value))
+
+const bounded = (clean: Json): Pick<ActionTest, "isCut" | "result"> => {
   if (JSON.stringify(clean).length <= shownLength) return { result: clean, isCut: false }
   return { result: typeof clean === "string" ? clean.slice(0, shownLength).toWellFormed() : null, isCut: true }
 }
 
-/** The outcome of a call that has a result. `status`: null for a mock. */
+/** The outcome of a call with this result, which has no secrets any more. `status`: null for a mock. */
 export const passedTest = (
-  result: Json,
-  scrubber: Scrubber,
+  clean: Json,
   { durationMs, status }: Pick<ActionTest, "durationMs" | "status">
-): ActionTest => ({ ok: true, status, ...shown(result, scrubber), error: null, durationMs })
+): ActionTest => ({ ok: true, status, ...bounded(clean), error: null, durationMs })
 
 /** The outcome of a call that the provider refused or did not answer. */
 export const refusedTest = (
@@ -129,6 +130,10 @@ export const refusedTest = (
   status,
   result: null,
   isCut: false,
-  error: { code, message: scrubber.scrubText(message), body: shown(body, scrubber).result },
+  error: {
+    code: code === null ? null : scrubber.scrubText(code),
+    message: scrubber.scrubText(message),
+    body: bounded(withoutProviderSecrets(body, scrubber)).result
+  },
   durationMs
 })

@@ -55,6 +55,11 @@ export const webhookTestsOperations = [
       "Calls the action with which a webhook of the draft subscribes, renews or unsubscribes, as a test of an action does. Its templates read `input` in place of a trigger's subscription; nothing is stored, and no trigger changes.",
     answers: { 200: "The outcome, also if the provider refused the call." },
     parameters: { whk: "The id of the webhook in the definition." },
+    example: {
+      snippet: "subscribe",
+      connectionId: "conn_01k0000000000000000000000a",
+      input: { webhook: { url: "https://app.example.com/received", secret: "a made-up secret" } }
+    },
     route: "POST /api/v1/connectors/:ctr/webhooks/:whk/execute",
     body: strictPayload(ExecuteWebhook),
     output: record(WebhookTest),
