@@ -70,7 +70,10 @@ const newParts: Uses = async ({ world }) => {
     { id: partIds.authMethod, type: "api_key" },
     { id: "user", type: "basic" }
   ]
-  const body = acme({ slug: connector, test: undefined, auth, webhooks: [acmeWebhook] })
+  const names = [partIds.action, "subscribe"]
+  const actions = names.map((name) => ({ name, request: { method: "GET", path: `/${name}` } }))
+  const webhooks = [{ ...acmeWebhook, subscribe: { action: "subscribe" } }]
+  const body = acme({ slug: connector, test: undefined, auth, actions, webhooks })
   await world.svc.ask("POST", "/api/v1/connectors", { key: world.svc.first.key, body })
   return { connector }
 }
