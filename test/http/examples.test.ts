@@ -48,6 +48,7 @@ beforeAll(async () => {
     workflowId: svc.first.workflowId,
     flow_name: "greet",
     ctr: "acme-crm",
+    act: "listContacts",
     path: "contacts"
   })
   await makeFailing()
@@ -213,6 +214,6 @@ describe("every example of the documents", () => {
     if (id === "embed.mint") ids["token"] = body.token
     if (gives !== undefined)
       ids[gives] =
-        answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId ?? body.data.name
+        answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId ?? ids[gives] ?? ""
   })
 })

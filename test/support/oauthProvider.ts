@@ -211,20 +211,11 @@ export const acme = (more: object = {}) => ({
   ...more
 })
 
-/** A webhook of the connector, which no event needs. */
-export const acmeWebhook = {
-  id: "hooks",
-  type: "app",
-  account: { payload: "$.account", connection: "$.id" },
-  verify: { scheme: "hmac", secretName: "ACME_WEBHOOK_SECRET", header: "X-Acme-Signature" }
-}
-
-/** The same with a webhook, and contacts of the unified API and of the common data model. */
+/** The same with contacts of the unified API and of the common data model, and a webhook. */
 export const acmeWithContacts = (slug: string) => {
   const plain = acme({ slug })
   return {
     ...plain,
-    webhooks: [acmeWebhook],
     actions: [
       ...plain.actions,
       { name: "people", request: { method: "GET", path: "/people" } },
@@ -232,6 +223,14 @@ export const acmeWithContacts = (slug: string) => {
       { name: "addPerson", request: { method: "POST", path: "/people", body: "{{args}}" } },
       { name: "changePerson", inputSchema: personId, request: { method: "PATCH", path: "/people/{{args.id}}" } },
       { name: "removePerson", inputSchema: personId, request: { method: "DELETE", path: "/people/{{args.id}}" } }
+    ],
+    webhooks: [
+      {
+        id: "hook",
+        type: "per_event",
+        subscribe: { action: "me", idFrom: "$.email" },
+        verify: { scheme: "hmac", subscriptionSecret: true, header: "x-acme-signature" }
+      }
     ],
     entities: [
       {
