@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "./endpoints.js"
 import { fieldMapOf, widgetOf } from "./endpointWorld.js"
-import { acme, acmeWebhook } from "./oauthProvider.js"
+import { acme, acmeWithContacts } from "./oauthProvider.js"
 
 type Uses = NonNullable<Endpoint["uses"]>
 
@@ -60,17 +60,20 @@ export const newRecords: { readonly [parameter: string]: Uses } = {
   fmp: async ({ side, world }) => ({ fieldMap: await world.make.fieldMap(side, "CDMContact") })
 }
 
-/** Parts of the connectors of both sides. */
-export const partIds = { action: "me", authMethod: "key", webhook: acmeWebhook.id }
+/** An action, an auth method and a webhook of both sides' connectors. */
+export const partIds = { action: "me", authMethod: "key", webhook: "hook" }
 
-/** A connector with a webhook, whose parts may be removed. */
+/** A connector with such parts, which may be removed: no other part needs them. */
 const newParts: Uses = async ({ world }) => {
   const connector = world.unique()
   const auth = [
     { id: partIds.authMethod, type: "api_key" },
     { id: "user", type: "basic" }
   ]
-  const body = acme({ slug: connector, test: undefined, auth, webhooks: [acmeWebhook] })
+  const verify = { scheme: "hmac", secretName: "ACME_WEBHOOK_SECRET", header: "x-acme-signature" }
+  const account = { payload: "$.account", connection: "$.id" }
+  const webhook = { id: partIds.webhook, type: "app", account, verify }
+  const body = acme({ slug: connector, test: undefined, auth, webhooks: [webhook] })
   await world.svc.ask("POST", "/api/v1/connectors", { key: world.svc.first.key, body })
   return { connector }
 }
@@ -214,9 +217,7 @@ export const endpointTable: { readonly [name: string]: Endpoint } = {
     body: ({ side, type }) =>
       type === "connection" ? { connectionId: side.connection } : { connector: side.connector }
   },
-  "PUT /api/v1/connectors/:ctr": {
-    body: ({ side }) => acme({ slug: side.connector, version: "1.0.1", webhooks: [acmeWebhook] })
-  },
+  "PUT /api/v1/connectors/:ctr": { body: ({ side }) => ({ ...acmeWithContacts(side.connector), version: "1.0.1" }) },
   "POST /api/v1/connectors/:ctr/publish": { uses: newConnector },
   "PATCH /api/v1/connectors/:ctr": changedPart,
   "POST /api/v1/connectors/:ctr/actions": changedPart,
