@@ -225,6 +225,6 @@ describe("every example of the documents", () => {
     if (id === "embed.mint") ids["token"] = body.token
     if (gives !== undefined)
       ids[gives] =
-        answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId ?? body.data.name
+        answered["x-svc-execution-id"] ?? body.data.id ?? body.data.userId ?? body.data.eventId ?? ids[gives] ?? ""
   })
 })

@@ -60,10 +60,10 @@ export const newRecords: { readonly [parameter: string]: Uses } = {
   fmp: async ({ side, world }) => ({ fieldMap: await world.make.fieldMap(side, "CDMContact") })
 }
 
-/** Parts of the connectors of both sides. */
-export const partIds = { action: "me", authMethod: "key", webhook: acmeWebhook.id }
+/** An action, an auth method and a webhook of both sides' connectors. */
+export const partIds = { action: "me", authMethod: "key", webhook: "hook" }
 
-/** A connector with a webhook, whose parts may be removed. */
+/** A connector with such parts, which may be removed: no other part needs them. */
 const newParts: Uses = async ({ world }) => {
   const connector = world.unique()
   const auth = [

@@ -224,7 +224,6 @@ export const acmeWithContacts = (slug: string) => {
   const plain = acme({ slug })
   return {
     ...plain,
-    webhooks: [acmeWebhook],
     actions: [
       ...plain.actions,
       { name: "people", request: { method: "GET", path: "/people" } },
@@ -232,6 +231,14 @@ export const acmeWithContacts = (slug: string) => {
       { name: "addPerson", request: { method: "POST", path: "/people", body: "{{args}}" } },
       { name: "changePerson", inputSchema: personId, request: { method: "PATCH", path: "/people/{{args.id}}" } },
       { name: "removePerson", inputSchema: personId, request: { method: "DELETE", path: "/people/{{args.id}}" } }
+    ],
+    webhooks: [
+      {
+        id: "hook",
+        type: "per_event",
+        subscribe: { action: "me", idFrom: "$.email" },
+        verify: { scheme: "hmac", subscriptionSecret: true, header: "x-acme-signature" }
+      }
     ],
     entities: [
       {

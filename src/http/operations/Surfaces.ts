@@ -5,14 +5,14 @@ import { approvalsOperations } from "./run/Approvals.js"
 import { apiKeysOperations } from "./ApiKeys.js"
 import { auditOperations } from "./Audit.js"
 import { authProvidersOperations } from "./AuthProviders.js"
+import { actionsOperations } from "./connector/Actions.js"
+import { authMethodsOperations } from "./connector/AuthMethods.js"
+import { webhookConfigsOperations } from "./connector/WebhookConfigs.js"
 import { callbackSecretOperations } from "./CallbackSecret.js"
 import { clusterOperations } from "./Cluster.js"
 import { configOperations } from "./Config.js"
 import { connectionsOperations } from "./Connections.js"
 import { connectorsOperations } from "./Connectors.js"
-import { actionsOperations } from "./connector/Actions.js"
-import { authMethodsOperations } from "./connector/AuthMethods.js"
-import { webhookConfigsOperations } from "./connector/WebhookConfigs.js"
 import { actionTestsOperations, webhookTestsOperations } from "./connector/ActionTests.js"
 import { credentialsOperations } from "./Credentials.js"
 import { customersOperations } from "./Customers.js"
@@ -88,14 +88,14 @@ export const surfaceC = [
   ...callbackSecretOperations,
   ...configOperations,
   ...connectorsOperations,
+  ...modelsOperations,
+  ...fieldMapsOperations,
+  ...authProvidersOperations,
   ...actionsOperations,
   ...authMethodsOperations,
   ...webhookConfigsOperations,
   ...actionTestsOperations,
   ...webhookTestsOperations,
-  ...modelsOperations,
-  ...fieldMapsOperations,
-  ...authProvidersOperations,
   ...connectionsOperations,
   ...installationsOperations,
   ...embedOperations,
@@ -157,12 +157,12 @@ export const groupDescriptions: { readonly [group: string]: string } = {
   callbackSecret: "The secret with which callbacks are signed.",
   config: "Values in five levels, from the platform to a customer.",
   connectors: "Systems described as data: authentication, actions, events and entities.",
+  authProviders: "OAuth clients of the organisation, for connectors that need one.",
   actions: "Actions of connectors, each with versions of its own; changes are made to the draft.",
   authMethods: "The ways in which customers sign in to a connector; changes are made to the draft.",
   webhookConfigs: "How a connector's events arrive; changes are made to the draft.",
   actionTests: "Calls of a draft's actions at their provider, or of their mocks.",
   webhookTests: "Calls with which a draft's webhooks subscribe, renew and unsubscribe.",
-  authProviders: "OAuth clients of the organisation, for connectors that need one.",
   connections: "Customers' accounts at connectors. Records never hold the credential.",
   installations: "Integrations that are installed for customers.",
   embed: "Sessions of customers' people in pages of the organisation's product, and their tokens.",

@@ -115,7 +115,11 @@ export const actionsOperations = [
     description:
       "Replaces an action of the draft by its next version, whatever `version` the body has. Workflows that are bound to an earlier version keep it. Fails with 409 if the action equals its published version.",
     answers: { 201: "The action with its version." },
-    example: { name: "getContact", request: { method: "GET", path: "/people/{{args.id}}" } },
+    example: {
+      name: "listContacts",
+      title: "List contacts",
+      request: { method: "GET", path: "/contacts", query: { limit: "{{args.limit ?? 50}}" } }
+    },
     route: "POST /api/v1/connectors/:ctr/actions/:act/versions",
     body: ActionPart,
     output: newRecord(ActionPart),

@@ -6,7 +6,7 @@ import { operationsOf } from "../../operation/Operation.js"
 import { empty, page, record } from "../../operation/Output.js"
 import { EventView, partReply, readReply, removedReply, WebhookPart } from "./PartSchemas.js"
 
-const parameters = { whk: "The id of the webhook, as in the definition." }
+const parameters = { whk: "The id of the webhook in the definition." }
 
 const ofReads = operationsOf({
   with: ConnectorPartReads,
@@ -54,7 +54,7 @@ export const webhookConfigsOperations = [
     description: "Adds a webhook to the draft, or replaces the one with the same `id`.",
     answers: { 200: "The webhook with all defaults." },
     example: {
-      id: "app",
+      id: "contacts",
       type: "app",
       eventKey: "$.type",
       account: { payload: "$.account", connection: "$.id" },
