@@ -100,8 +100,6 @@ const DataWithWarnings = <A, I, R>(data: Schema.Schema<A, I, R>) =>
 /** The definition as an export has it; the documents show the real schema, by which megabytes are not encoded again. */
 const DryRun = DataWithWarnings(
   Schema.declare(Schema.is(JsonObject), {
-    identifier: "ConnectorPreview",
-    description: "The definition that an import would store, with all defaults and without secrets.",
     [SchemaAST.SurrogateAnnotationId]: ConnectorFile.ast
   })
 )

@@ -10,6 +10,7 @@ import { parseUrl } from "../../../Url.js"
 import type { ImportedConnector, OpenApiOptions } from "../OpenApi.js"
 import { makeWarningList, objectAt, type OpenApiDocument, textAt, versionOf } from "../OpenApiDocument.js"
 import { makeSchemaConversion } from "../SchemaConversion.js"
+import { ownOrigin } from "../../request/BaseUrl.js"
 import { importServer, makeOwnServers } from "../Servers.js"
 import { importCollectionAuth } from "./PostmanAuth.js"
 import {
@@ -125,7 +126,10 @@ const makePlaces = (
     const isOwn = url.head !== head && url.head !== ""
     const path = pathTemplate(isOwn ? url.segments : url.segments.slice(prefix.length))
     const servers = isOwn ? [serverOf(url.head, [], valueOf)] : []
-    return { one, url, ...rest, path, base: own.baseOf({}, { servers }, { method: rest.method, path }) }
+    const base = own.baseOf({}, { servers }, { method: rest.method, path })
+    const isUsable = base === undefined || ownOrigin(base) !== undefined
+    if (!isUsable) document.warn(place, `${base} is no valid address: the request is sent to the connector's base URL.`)
+    return { one, url, ...rest, path, base: isUsable ? base : undefined }
   })
   const names = actionNames(located)
   return {

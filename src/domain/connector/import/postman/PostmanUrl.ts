@@ -109,11 +109,12 @@ const decodeOrKeep = (text: string): string => {
   }
 }
 
-/** The parts of a path without `.` and `..`. */
+/** The parts of a path without `.` and `..`, and without braces that are no variable's. */
 const segmentsOf = (path: string): ReadonlyArray<string> => {
   if (path === "") return []
   const segments: Array<string> = []
-  for (const segment of path.slice(1).split(/[/\\]/)) {
+  for (const part of path.slice(1).split(/[/\\]/)) {
+    const segment = part.replace(/(\{\{[^{}]*\}\}|\{[^{}]+\})|[{}]/g, (_whole, variable: string = "") => variable)
     if (!isDotSegment(segment)) segments.push(segment)
     else if (/^(?:\.|%2e){2}$/i.test(segment)) segments.pop()
   }
@@ -124,14 +125,17 @@ const checkHead = (scheme: string, host: string) => {
   if (host === "") return { head: "", warnings: [] }
   const shown = `${scheme}${host}`.slice(0, 200)
   if (!/^(?:https?:\/\/|\{\{[^{}]*\}\}:\/\/|)$/i.test(scheme)) return { head: "", warnings: [`${shown} ${noHttp}`] }
+  const ascii = host.includes("{") ? host : (parseUrl(`https://${host}`)?.host ?? host)
   // `localhost:3000`: Postman sends it without TLS.
-  const full = scheme === "" && /^[\w-]+(?::\d+)?$/.test(host) ? "http://" : scheme
-  const probe = host.replace(reference, "1").replace(/[{}]/g, "")
-  const isHost = !/[\s\\"'<>^`|[\]%,;]/.test(probe) && parseUrl(`https://${probe}`) !== undefined
+  const full = scheme === "" && /^[\w-]+(?::\d+)?$/.test(ascii) ? "http://" : scheme.replace(/^https?:/i, lowerCase)
+  const probe = ascii.replace(reference, "x").replace(/\{[^{}]+\}/g, "x")
+  const isHost = /^[\w.-]+(?::\d+)?$/.test(probe) && parseUrl(`https://${probe}`) !== undefined
   return isHost && !host.includes(redacted)
-    ? { head: `${full}${host}`, warnings: [] }
+    ? { head: `${full}${ascii}`, warnings: [] }
     : { head: "", warnings: [`${shown} is no valid address: the request is sent to the connector's base URL.`] }
 }
+
+const lowerCase = (text: string) => text.toLowerCase()
 
 const noHttp = "is no address of HTTP: the request is sent to the connector's base URL."
 
