@@ -51,12 +51,13 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
   return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: list }
 }
 
-/** The warnings of one import. Duplicates are dropped; those beyond a limit are counted. */
+/** The warnings of one import. */
 export interface WarningList {
   readonly warn: (path: string, message: string) => void
   readonly list: () => ReadonlyArray<ImportWarning>
 }
 
+/** Makes an empty list. Duplicates are dropped; those beyond a limit are counted. */
 export const makeWarningList = (): WarningList => {
   const warnings = new Map<string, ImportWarning>()
   let omitted = 0

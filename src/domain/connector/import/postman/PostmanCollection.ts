@@ -61,8 +61,8 @@ export const importPostman = (
     )
     const places = makePlaces(document, found, common, valueOf)
     const conversion = makeSchemaConversion(document)
-    const context = { document, conversion, valueOf, secrets, keyPlace: auth.keyPlace }
-    const actions = places.all.map(({ one, ...place }) => importItem(context, one, place))
+    const shared = { document, conversion, valueOf, secrets, keyPlace: auth.keyPlace }
+    const actions = places.all.map(({ one, ...place }) => importItem(shared, one, place))
     const definition = {
       ...headOf(root, options),
       ...places.server(),

@@ -11,7 +11,7 @@ import { namesIn, type RequestUrl, segmentTemplate } from "./PostmanUrl.js"
 import { type CollectionSecrets, fill, type VariableValue } from "./PostmanVariables.js"
 
 /** What the requests of a collection share. */
-export interface CollectionContext {
+export interface SharedParts {
   readonly document: OpenApiDocument
   readonly conversion: SchemaConversion
   readonly valueOf: VariableValue
@@ -64,14 +64,14 @@ const lowerFirstWord = (text: string): string =>
   text.replace(/^[^A-Za-z0-9]*([A-Z][A-Z0-9]+)(?![a-z])/, (word) => word.toLowerCase())
 
 /** The action of a request, as in a definition. */
-export const importItem = (context: CollectionContext, one: CollectionItem, place: ActionPlace): JsonObject => {
-  const { conversion, keyPlace } = context
+export const importItem = (shared: SharedParts, one: CollectionItem, place: ActionPlace): JsonObject => {
+  const { conversion, keyPlace } = shared
   const at = `${one.place}.request`
-  const document = { ...context.document, warn: (_path: string, message: string) => context.document.warn(at, message) }
-  const report = (message: string) => context.document.warn(`${at}.body`, message)
+  const document = { ...shared.document, warn: (_path: string, message: string) => shared.document.warn(at, message) }
+  const report = (message: string) => shared.document.warn(`${at}.body`, message)
   const headers = headersOf(one.request)
   const type = headers.find(({ name }) => name.toLowerCase() === "content-type")
-  const body = readBody(one.request, type === undefined ? undefined : fill(type.value, context.valueOf), report)
+  const body = readBody(one.request, type === undefined ? undefined : fill(type.value, shared.valueOf), report)
   if (body !== undefined && ["GET", "HEAD"].includes(place.method))
     report(`is left out: a ${place.method} request has no body.`)
   const sent = headers.filter(({ name }) => keyPlace !== `header ${name.toLowerCase()}`)
@@ -93,8 +93,8 @@ export const importItem = (context: CollectionContext, one: CollectionItem, plac
   }
   const { base, method, name, path } = place
   const action = importOperation(document, conversion, operation, { method, path, name, shared: [], base })
-  const mocks = mocksOf(one.item, context.secrets)
-  return { ...withHeaderValues(action, sent, context), ...(mocks.length === 0 ? {} : { mocks }) }
+  const mocks = mocksOf(one.item, shared.secrets)
+  return { ...withHeaderValues(action, sent, shared), ...(mocks.length === 0 ? {} : { mocks }) }
 }
 
 const pathParameters = ({ path, url }: ActionPlace): ReadonlyArray<JsonObject> =>
@@ -155,7 +155,7 @@ const longestHeader = 500
 const withHeaderValues = (
   action: JsonObject,
   headers: ReadonlyArray<HeaderMember>,
-  { secrets, valueOf }: CollectionContext
+  { secrets, valueOf }: SharedParts
 ): JsonObject => {
   const request = objectAt(action, "request")
   const templates = objectAt(request, "headers")

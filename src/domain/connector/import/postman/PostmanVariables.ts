@@ -16,9 +16,6 @@ const maxHops = 8
 /** A reference to a variable. */
 export const reference = /\{\{\s*([^{}]*?)\s*\}\}/g
 
-/** The name of a variable, if that is the whole text. */
-export const onlyReference = (text: string): string | undefined => /^\s*\{\{\s*([^{}]*?)\s*\}\}\s*$/.exec(text)?.[1]
-
 const textOf = (value: Json | undefined): string | undefined =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : undefined
 
