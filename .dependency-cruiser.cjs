@@ -35,7 +35,7 @@ module.exports = {
     { name: "tenants-inputs-are-computed-in-workers", severity: "error",
       comment: "Patterns, schemas, documents, sources and drawings cost what a tenant chooses: ask the port Computations. A command reads the operator's files.",
       from: { path: "^src/", pathNot: "^src/runtime/(computing/(worker|workflow)/|cli/ConnectorCheck\\.ts$)" },
-      to: { path: "node_modules/(@cfworker|yaml|acorn|@dagrejs)/|^src/domain/connector/import/OpenApi\\.ts|^src/runtime/computing/(worker|workflow)/",
+      to: { path: "node_modules/(@cfworker|yaml|acorn|@dagrejs)/|^src/domain/connector/import/(OpenApi|postman/PostmanCollection)\\.ts|^src/runtime/computing/(worker|workflow)/",
             dependencyTypesNot: ["type-only"] } },
     { name: "patterns-are-compiled-in-workers", severity: "error",
       comment: "What a pattern costs to compile a tenant chooses: ask src/actors/Patterns.ts.",

@@ -61,14 +61,14 @@ export interface ComputationTable {
     readonly output: Validated<ConnectorDefinition>
   }
   /**
-   * Makes a connector definition from an OpenAPI document or a definition file. `source`: the parsed document, or its text
+   * Makes a connector definition from an OpenAPI document, a Postman collection or a definition file. `source`: the parsed document, or its text
    * in JSON or YAML. `path`: its place in the request, for mistakes. The options override the document.
    */
   readonly importDefinition: {
     readonly input: {
       readonly source: Json
       readonly path: string
-      readonly format: "openapi" | "svc"
+      readonly format: "openapi" | "postman" | "svc"
       readonly options: OpenApiOptions
       readonly allowsHttp?: boolean
     }

@@ -206,14 +206,17 @@ export const builtInRefusal = (slug: string) =>
 
 /** The request to import a connector. */
 export const ImportRequest = Schema.Struct({
-  format: Schema.Literal("svc", "openapi"),
+  format: Schema.Literal("svc", "openapi", "postman"),
   source: Schema.propertySignature(Json).annotations({
-    description: "The document, its text in JSON or YAML, or its URL."
+    description: "The document, its text in JSON or YAML, or its URL. Of Postman: a collection of version 2.1."
   }),
   slug: Schema.optional(Schema.String).annotations({
     description: "The slug of the new connector. Without slug, name and kind: those of the document."
   }),
   name: Schema.optional(Schema.String),
-  kind: Schema.optional(Schema.String)
+  kind: Schema.optional(Schema.String),
+  dryRun: Schema.optional(Schema.Boolean).annotations({
+    description: "Answers 200 with the definition, and stores nothing. Plan, slug and version are not checked."
+  })
 }).annotations({ identifier: "ConnectorImport" })
 export type ImportRequest = typeof ImportRequest.Type

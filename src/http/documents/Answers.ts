@@ -1,5 +1,5 @@
 /** Completes the responses of operations with descriptions and headers; errors become shared responses of the document. */
-import { isObject, type Json, type JsonObject } from "../../domain/Json.js"
+import { isList, isObject, type Json, type JsonObject } from "../../domain/Json.js"
 import type { Contract } from "../operation/Contract.js"
 import { headerReferences, providerHeaders, errorHeaders, successHeaders } from "./Headers.js"
 
@@ -117,11 +117,14 @@ const unexpectedErrorAnswer = (answers: JsonObject): JsonObject => {
 
 // --- Responses of an operation ---
 
-/** Whether the answer's data is one record with an id and a version. */
+/** Whether the answer's data is one record with an id and a version, or may be one. */
 const hasVersion = (answer: Json, schemas: Schemas): boolean => {
-  const data = members(members(schemaOf(answer)["properties"])["data"])
-  const properties = members(members(schemas[nameOf(data) ?? ""])["properties"])
-  return properties["id"] !== undefined && properties["version"] !== undefined
+  const { anyOf, ...schema } = schemaOf(answer)
+  return [schema, ...(isList(anyOf) ? anyOf : [])].some((one) => {
+    const data = members(members(members(one)["properties"])["data"])
+    const properties = members(members(schemas[nameOf(data) ?? ""])["properties"])
+    return properties["id"] !== undefined && properties["version"] !== undefined
+  })
 }
 
 const providersAnswer: Json = {

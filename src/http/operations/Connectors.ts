@@ -14,14 +14,14 @@ import { PatchBody, setRevision } from "./connector/PartSchemas.js"
 import { NullableTime, Time } from "../Shapes.js"
 import { strictPayload } from "../PayloadSchema.js"
 import type { SavedConnector } from "../../actors/management/connector/ConnectorDrafts.js"
-import { ConnectorAuthoring } from "../../actors/management/connector/ConnectorAuthoring.js"
+import { ConnectorAuthoring, type ConnectorPreview } from "../../actors/management/connector/ConnectorAuthoring.js"
 import { ConnectorCatalogue } from "../../actors/management/connector/ConnectorCatalogue.js"
 import { ConnectorDiscovery, DiscoverRequest } from "../../actors/management/connector/ConnectorDiscovery.js"
 import { exampleConnector } from "./ConnectorExample.js"
 import type { Exchange } from "../pipeline/Exchange.js"
 import { EmbeddedConnectorList, EmbeddedConnectors } from "../../actors/management/embed/EmbeddedConnectors.js"
 import { EmbeddedConnector, EmbeddedConnectorSummary } from "../../domain/connector/EmbeddedConnector.js"
-import { record, page, bareValue, empty } from "../operation/Output.js"
+import { record, page, bareValue, bareValues, empty } from "../operation/Output.js"
 import { ConnectorOffer } from "../../domain/connector/ConnectorOffer.js"
 
 const summary = {
@@ -99,6 +99,13 @@ const DataWithWarnings = <A, I, R>(data: Schema.Schema<A, I, R>) =>
     })
   })
 
+/** The definition as an export has it; the documents show the real schema, by which megabytes are not encoded again. */
+const DryRun = DataWithWarnings(
+  Schema.declare(Schema.is(JsonObject), {
+    [SchemaAST.SurrogateAnnotationId]: ConnectorFile.ast
+  })
+)
+
 const version = Schema.Struct({ version: Schema.optional(Schema.String) })
 
 const Publication = Schema.Struct({
@@ -110,12 +117,15 @@ const Publication = Schema.Struct({
   })
 }).annotations({ identifier: "PublishConnector" })
 
-const savedReply =
-  (exchange: Exchange) =>
-  ({ revision, view, ...warnings }: SavedConnector) => {
-    setRevision(exchange, revision)
-    return { data: view, ...warnings }
+const savedReply = (exchange: Exchange) => (saved: SavedConnector | ConnectorPreview) => {
+  if ("definition" in saved) {
+    exchange.status = 200
+    return { data: saved.definition, warnings: saved.warnings }
   }
+  const { revision, view, ...warnings } = saved
+  setRevision(exchange, revision)
+  return { data: view, ...warnings }
+}
 
 const ofConnectorCatalogue = operationsOf({
   with: ConnectorCatalogue,
@@ -155,12 +165,15 @@ export const connectorsOperations = [
     name: "connectors.create",
     summary: "Create or import a connector",
     description:
-      "Creates the draft of a connector from its definition, or from an OpenAPI document. An import lists in `warnings` what it left out. docs/connectors.md explains the definition.",
-    answers: { 201: "The draft of the connector is created." },
+      "Creates the draft of a connector from its definition, from an OpenAPI document or from a Postman collection. An import lists in `warnings` what it left out; with `dryRun` it stores nothing, and answers with the definition as an export has it. docs/connectors.md explains the definition.",
+    answers: {
+      201: "The draft of the connector is created.",
+      200: "Of an import with `dryRun`: the definition that it would create. Nothing is stored."
+    },
     example: exampleConnector,
     route: "POST /api/v1/connectors",
     body: ConnectorBody,
-    output: bareValue(DataWithWarnings(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 }))),
+    output: bareValues(DataWithWarnings(ConnectorView).annotations(HttpApiSchema.annotations({ status: 201 })), DryRun),
     form: { idempotency: "lease" },
     permit: "connectors:create",
     scoped: { connector: "create" },
@@ -204,12 +217,13 @@ export const connectorsOperations = [
   ofConnectorAuthoring({
     name: "connectors.update",
     summary: "Change a connector",
-    description: "Replaces the draft of a connector. Its published versions stay as they are.",
-    answers: { 200: "The draft of the connector." },
+    description:
+      "Replaces the draft of a connector. Its published versions stay as they are. An import with `dryRun` changes nothing, and answers with the definition as an export has it.",
+    answers: { 200: "The draft of the connector, or the definition of a dry run." },
     example: { ...exampleConnector, version: "1.1.0", description: "Contacts of Acme" },
     route: "PUT /api/v1/connectors/:ctr",
     body: ConnectorBody,
-    output: bareValue(DataWithWarnings(ConnectorView)),
+    output: bareValue(Schema.Union(DataWithWarnings(ConnectorView), DryRun)),
     form: { idempotency: "lease" },
     permit: "connectors:update",
     use: (authoring, { context, path, body }) =>

@@ -3,10 +3,12 @@
  * Contract: connector record; versioning policy.
  */
 import { Effect } from "effect"
-import type { ConnectorRecord } from "../../../domain/connector/ConnectorRecord.js"
+import { type ConnectorRecord, extractClients } from "../../../domain/connector/ConnectorRecord.js"
+import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
 import { readDefinitionBody } from "../../../domain/connector/DefinitionBody.js"
 import { mergePatch } from "../../../domain/connector/part/MergePatch.js"
 import { type Failure, invalid, PlanLimitReached } from "../../../domain/Failure.js"
+import type { ImportWarning } from "../../../domain/connector/import/OpenApiDocument.js"
 import type { JsonObject } from "../../../domain/Json.js"
 import { nextVersion } from "../../../domain/Record.js"
 import type { Tx } from "../../ports/Records.js"
@@ -14,7 +16,13 @@ import { type CallContext, checkVersion } from "../CallContext.js"
 import type { Principal } from "../Caller.js"
 import { Changes } from "../Changes.js"
 import { makeBrokenFieldMaps } from "./BrokenFieldMaps.js"
-import { make as makeConnectorDrafts, ownConnector, type PublishOptions, trailOf } from "./ConnectorDrafts.js"
+import {
+  make as makeConnectorDrafts,
+  ownConnector,
+  type PublishOptions,
+  type SavedConnector,
+  trailOf
+} from "./ConnectorDrafts.js"
 import { ConnectorImport } from "./ConnectorImport.js"
 import { make as makeDraftEdits } from "./DraftEdits.js"
 import { ConnectorRecords, definitionOf, jsonOf } from "./ConnectorRecords.js"
@@ -28,6 +36,23 @@ const checkPlan = Effect.fnUntraced(function* (tx: Tx, { plan }: Principal): Eff
   const used = yield* tx.connectors.count({ deletedAt: null })
   if (used >= limit) return yield* new PlanLimitReached({ dimension: "connectors_per_tenant", limit, used })
 })
+
+/** The definition that an import would store, as an export has it. */
+export interface ConnectorPreview {
+  readonly definition: JsonObject
+  readonly warnings: ReadonlyArray<ImportWarning>
+}
+
+/** The answer to a dry run, which changes nothing and so has no audit entry of a change. */
+const previewOf = (
+  context: CallContext,
+  document: ConnectorDefinition,
+  { warnings = [] }: Pick<SavedConnector, "warnings">
+): ConnectorPreview => {
+  context.isAudited = true
+  // Without the secrets of clients, as it would be stored.
+  return { definition: jsonOf(extractClients(document).definition), warnings }
+}
 
 const make = Effect.gen(function* () {
   const { change, read } = yield* Changes
@@ -45,7 +70,8 @@ const make = Effect.gen(function* () {
 
   const create = Effect.fnUntraced(function* (context: CallContext, body: JsonObject) {
     const { caller } = context
-    const { definition, ...report } = yield* imports.readBody(caller.organisationId, body)
+    const { definition, isDryRun, ...report } = yield* imports.readBody(caller.organisationId, body)
+    if (isDryRun) return previewOf(context, definition, report)
     const saved = yield* change(context, (tx) =>
       Effect.zipRight(checkPlan(tx, caller), drafts.insert(tx, caller, definition))
     )
@@ -64,7 +90,8 @@ const make = Effect.gen(function* () {
       )
     )
     const document = yield* readDefinitionBody(body, jsonOf(view))
-    const { definition, ...report } = yield* imports.readBody(caller.organisationId, document, view.slug)
+    const { definition, isDryRun, ...report } = yield* imports.readBody(caller.organisationId, document, view.slug)
+    if (isDryRun) return previewOf(context, definition, report)
     const saved = yield* change(context, (tx) =>
       Effect.flatMap(lockExpected(tx, context, idOrSlug), (before) => drafts.save(tx, caller, before, definition))
     )

@@ -27,9 +27,13 @@ export class OperatorNetworks extends Context.Tag("svc/OperatorNetworks")<
   }
 >() {}
 
-/** A checked definition. `warnings`: the parts that an import left out; absent without an import. */
+/**
+ * A checked definition. `warnings`: the parts that an import left out; absent without an import. `isDryRun`: the request only
+ * asks what the import would make.
+ */
 export interface ReadDefinition {
   readonly definition: ConnectorDefinition
+  readonly isDryRun: boolean
   readonly warnings?: ReadonlyArray<ImportWarning>
 }
 
@@ -133,7 +137,7 @@ const make = Effect.gen(function* () {
       options,
       allowsHttp: allowsHttp
     })
-    return yield* valueOrFail(imported, path)
+    return { ...(yield* valueOrFail(imported, path)), isDryRun: request.dryRun === true }
   })
 
   const held = <A, E>(organisation: OrganisationId, body: Effect.Effect<A, E, AnswerHolding>) =>
@@ -142,7 +146,7 @@ const make = Effect.gen(function* () {
   const readDefinition = (organisation: OrganisationId, document: JsonObject) =>
     Effect.map(
       valueOrFail(compute("readDefinition", organisation, { document, allowsHttp }), ""),
-      (definition): ReadDefinition => ({ definition })
+      (definition): ReadDefinition => ({ definition, isDryRun: false })
     )
 
   /** The definition in, or imported by, the body of a create or an update. `slug`: the slug that an import must have. */

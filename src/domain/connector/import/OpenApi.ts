@@ -12,7 +12,8 @@ import {
   listAt,
   objectAt,
   textAt,
-  UniqueNames
+  UniqueNames,
+  versionOf
 } from "./OpenApiDocument.js"
 import { importOperation, actionName } from "./Operation.js"
 import { makeSchemaConversion } from "./SchemaConversion.js"
@@ -99,12 +100,4 @@ const operationsOf = (document: OpenApiDocument): ReadonlyArray<FoundOperation> 
       ]
     })
   })
-}
-
-/** Three numbers of a version such as `1.2`, `v3` or `2024-01-05`; 1.0.0 for other text. */
-const versionOf = (value: Json | undefined): string => {
-  // YAML reads `1.2` without quotes as a number.
-  const text = typeof value === "number" || typeof value === "string" ? String(value) : ""
-  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text) ?? []
-  return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")
 }

@@ -32,18 +32,7 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
   if (!three && swagger !== 2 && swagger !== "2.0") {
     return "is not an OpenAPI document of version 3.0 or 3.1, nor a Swagger document of version 2.0"
   }
-  const warnings = new Map<string, ImportWarning>()
-  let omitted = 0
-  const warn = (path: string, message: string) => {
-    const key = `${path} ${message}`
-    if (warnings.has(key)) return
-    if (warnings.size < answerItems.warnings) warnings.set(key, { path: path.slice(0, 500), message })
-    else omitted++
-  }
-  const all = () => {
-    const message = `${omitted} more warnings are not listed: import parts of the document to see them.`
-    return [...warnings.values(), ...(omitted === 0 ? [] : [{ path: "", message }])]
-  }
+  const { list, warn } = makeWarningList()
   const at = (reference: string) => {
     const found = followPointer(value, reference)
     if (found === undefined) warn(reference, reference.startsWith("#") ? danglingWarning : externalWarning)
@@ -59,7 +48,31 @@ export const readDocument = (value: Json): OpenApiDocument | string => {
     }
     return {}
   }
-  return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: all }
+  return { root: value, generation: three ? 3 : 2, part, at, warn, warnings: list }
+}
+
+/** The warnings of one import. */
+export interface WarningList {
+  readonly warn: (path: string, message: string) => void
+  readonly list: () => ReadonlyArray<ImportWarning>
+}
+
+/** Makes an empty list. Duplicates are dropped; those beyond a limit are counted. */
+export const makeWarningList = (): WarningList => {
+  const warnings = new Map<string, ImportWarning>()
+  let omitted = 0
+  return {
+    warn: (path, message) => {
+      const key = `${path} ${message}`
+      if (warnings.has(key)) return
+      if (warnings.size < answerItems.warnings) warnings.set(key, { path: path.slice(0, 500), message })
+      else omitted++
+    },
+    list: () => {
+      const message = `${omitted} more warnings are not listed: import parts of the document to see them.`
+      return [...warnings.values(), ...(omitted === 0 ? [] : [{ path: "", message }])]
+    }
+  }
 }
 
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "")
@@ -80,6 +93,14 @@ export const listAt = (value: JsonObject, name: string): ReadonlyArray<Json> => 
 export const textAt = (value: JsonObject, name: string): string | undefined => {
   const found = Object.hasOwn(value, name) ? value[name] : undefined
   return typeof found === "string" && found.trim() !== "" ? found : undefined
+}
+
+/** Three numbers of a version such as `1.2`, `v3` or `2024-01-05`; 1.0.0 for other text. */
+export const versionOf = (value: Json | undefined): string => {
+  // YAML reads `1.2` without quotes as a number.
+  const text = typeof value === "number" || typeof value === "string" ? String(value) : ""
+  const [, major, minor = "0", patch = "0"] = /(\d{1,9})(?:[.-](\d{1,9}))?(?:[.-](\d{1,9}))?/.exec(text) ?? []
+  return major === undefined ? "1.0.0" : [major, minor, patch].map(Number).join(".")
 }
 
 /** Assigns unique names: a used name gets a number. Linear in the number of names. */

@@ -2,7 +2,8 @@
 import { Either } from "effect"
 import type { ComputationName, ComputationTable, Validated } from "../../../actors/ports/Computations.js"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"
-import { importOpenApi } from "../../../domain/connector/import/OpenApi.js"
+import { importOpenApi, type OpenApiOptions } from "../../../domain/connector/import/OpenApi.js"
+import { importPostman } from "../../../domain/connector/import/postman/PostmanCollection.js"
 import { compilePattern } from "../../../domain/expression/Pattern.js"
 import { validateDefinition } from "../../../domain/connector/Validation.js"
 import type { Detail } from "../../../domain/Failure.js"
@@ -86,6 +87,27 @@ const parseSource = (source: Json, path: string): Either.Either<Json, ReadonlyAr
   )
 }
 
+/** The mistakes of a definition whose actions have places in a collection, with these places. */
+const placeMistakes = (mistakes: ReadonlyArray<Detail>, path: string, places: ReadonlyArray<string>) =>
+  mistakes.map((mistake): Detail => {
+    const [, at = "", member = ""] = /^actions\[(\d+)\]\.?(.*)$/s.exec(mistake.path) ?? []
+    const place = places[Number(at)]
+    return at === "" || place === undefined
+      ? mistake
+      : { ...mistake, path: `${path}.${place}`, message: `becomes an action whose ${member} ${mistake.message}` }
+  })
+
+const importCollection = (document: Json, path: string, options: OpenApiOptions, allowsHttp: boolean) =>
+  Either.gen(function* () {
+    const imported = yield* Either.mapLeft(importPostman(document, options), ({ at, message }) => [
+      { path: at === "" ? path : `${path}.${at}`, code: "INVALID_VALUE" as const, message }
+    ])
+    const definition = yield* Either.mapLeft(toDefinition(imported.definition, allowsHttp), (mistakes) =>
+      placeMistakes(mistakes, path, imported.places)
+    )
+    return { definition, warnings: imported.warnings }
+  })
+
 const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, format, options, path, source }) =>
   toValidated(
     Either.gen(function* () {
@@ -96,6 +118,7 @@ const importDefinition: Compute<"importDefinition"> = ({ allowsHttp = false, for
         ])
         return { definition: yield* toDefinition(definition, allowsHttp), warnings }
       }
+      if (format === "postman") return yield* importCollection(document, path, options, allowsHttp)
       const { location: _location, ...members } = options
       const withOptions = isObject(document) ? { ...document, ...members } : document
       const definition = yield* toDefinition(withOptions, allowsHttp)

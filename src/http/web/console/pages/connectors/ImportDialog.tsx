@@ -1,4 +1,4 @@
-/** Adds a connector from an OpenAPI document or from its own definition, and shows what of the document was left out. */
+/** Adds a connector from an OpenAPI document, a Postman collection or its own definition, and shows what of the document was left out. */
 import { useState } from "react"
 import { useLocation } from "wouter"
 import { type ApiSchemas, bodyOf, client } from "../../api/Client.js"
@@ -21,7 +21,7 @@ export const ImportDialog = ({ close }: { readonly close: () => void }) => {
   const add = useChange(
     () => {
       const imported = {
-        format: "openapi" as const,
+        format: values.format === "postman" ? ("postman" as const) : ("openapi" as const),
         source: values.source,
         ...(values.slug === "" ? {} : { slug: values.slug }),
         ...(values.name === "" ? {} : { name: values.name })
@@ -75,6 +75,7 @@ export const ImportDialog = ({ close }: { readonly close: () => void }) => {
         onChange={set("format")}
         options={[
           ["openapi", "an OpenAPI document"],
+          ["postman", "a Postman collection"],
           ["svc", "a definition of a connector"]
         ]}
       />
