@@ -100,6 +100,22 @@ describe("a connector", () => {
     assert.deepStrictEqual((await read(`/connectors/${slug}/export`)).body, exported)
   })
 
+  it("is imported, or only shown, from a Postman collection and from an export", async () => {
+    const schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+    const item = [{ name: "List orders", request: { method: "GET", url: "https://orders.example.com/v1/orders" } }]
+    const collection = { format: "postman", source: { info: { name: "Orders", schema }, item }, slug: "orders" }
+    const shown = await called("svc_connector_import", { ...collection, dryRun: true })
+    assert.deepInclude(shown.data, { slug: "orders", baseUrl: "https://orders.example.com/v1" })
+    assert.strictEqual((await refused("svc_connector_get", { slug: "orders" }))[0], "NOT_FOUND")
+    const made = await called("svc_connector_import", collection)
+    assert.deepInclude(made.data, { slug: "orders", status: "draft" })
+    assert.strictEqual(made.data.actions[0].name, "listOrders")
+    const exported = await called("svc_connector_export", { slug: "orders" })
+    await called("svc_connector_delete", { slug: "orders" })
+    const again = await called("svc_connector_import", { format: "svc", source: exported, slug: "orders-two" })
+    assert.deepInclude(again.data ?? again, { slug: "orders-two" })
+  })
+
   it("names what is wrong by the argument, and the place in it", async () => {
     const imported = { format: "openapi", source: { openapi: "3.0.0" } }
     const [code, path] = await refused("svc_connector_import", imported)
@@ -245,6 +261,23 @@ describe("a connection", () => {
       (await refused("svc_connection_create_link", { ...asked, connector: "hubspot" }))[1],
       "connector"
     )
+  })
+
+  it("is made for the customers and the connectors that the key reaches", async () => {
+    const other = await store("/customers", { name: "Elsewhere" })
+    const mine = { customerId: svc.first.customerId, connector: "acme" }
+    const { key: ofOne } = await makeKey(svc, { customers: { mode: "subset", ids: [svc.first.customerId] } })
+    assert.isFalse((await callTool(svc, "svc_connection_create_link", mine, { key: ofOne })).isError)
+    const elsewhere = { ...mine, customerId: other.body.data.id }
+    assert.deepStrictEqual(await refused("svc_connection_create_link", elsewhere, ofOne), [
+      "VALIDATION_FAILED",
+      "customerId"
+    ])
+    const { key: ofHubspot } = await makeKey(svc, { resourceScope: [{ type: "connector", ids: ["hubspot"] }] })
+    assert.strictEqual((await refused("svc_connection_create_link", mine, ofHubspot))[0], "RESOURCE_OUT_OF_SCOPE")
+    const source = { svcConnector: 1 }
+    const imported = { format: "svc", source }
+    assert.strictEqual((await refused("svc_connector_import", imported, ofHubspot))[0], "RESOURCE_OUT_OF_SCOPE")
   })
 
   it("is disconnected, with or without its token being revoked", async () => {

@@ -31,6 +31,15 @@ const usesOf = (operation: Contract): ReadonlyArray<OfferedUse> =>
 const isWhole = ({ use }: OfferedUse): boolean => Object.values(use.places).includes("wholeBody")
 const asked = new Set<string>()
 
+/** Arguments that a tool needs and its operation does not. */
+const presetArguments: { readonly [tool: string]: JsonObject } = {
+  svc_action_test: { args: {} },
+  svc_connector_publish_version: { version: "9.0.0" }
+}
+
+/** The tests ask their operations with more than the tools have; `adminWay.test.ts` asks these two. */
+const askedElsewhere = ["svc_connection_create_link", "svc_connector_import"]
+
 /** The value at a path in a body; `undefined`: there is none. */
 const memberAt = (body: unknown, path: string): unknown =>
   path
@@ -44,7 +53,7 @@ const argumentsFor = (
   query: { readonly [name: string]: string },
   body: unknown
 ): JsonObject | undefined => {
-  const input: { [name: string]: Json } = {}
+  const input: { [name: string]: Json } = { ...presetArguments[tool.name] }
   const left = new Set([
     ...Object.keys(query).map((name) => `query ${name}`),
     ...(Object.values(places).includes("wholeBody") ? [] : Object.keys(Object(body)).map((name) => `body ${name}`))
@@ -123,6 +132,9 @@ customerMatrix(world)
 
 describe("the matrices", () => {
   it("ask every tool", () => {
-    assert.deepStrictEqual([...asked].sort(), adminTools.map(({ name }) => name).sort())
+    assert.sameMembers(
+      [...asked, ...askedElsewhere],
+      adminTools.map(({ name }) => name)
+    )
   })
 })
