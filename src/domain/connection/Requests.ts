@@ -49,17 +49,6 @@ export const ReconnectConnection = Schema.Struct({
 }).annotations({ identifier: "ReconnectConnection" })
 export type ReconnectConnection = typeof ReconnectConnection.Type
 
-/** The body that renews the credential of a connection. */
-export const RefreshConnection = Schema.Struct({
-  force: Schema.optional(
-    Schema.Boolean.annotations({
-      description:
-        "`false`: only if it is due; the connection's `health` says whether that failed. Default: `true`, now."
-    })
-  )
-}).annotations({ identifier: "RefreshConnection" })
-export type RefreshConnection = typeof RefreshConnection.Type
-
 /** The body that stores a credential on surface B. */
 export const StoreCredential = Schema.Struct({
   connector: text(63),

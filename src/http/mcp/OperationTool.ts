@@ -34,8 +34,8 @@ export interface OperationUse {
   readonly places: { readonly [argument: string]: ArgumentPlace }
   /** Used only by calls that have this argument. */
   readonly when?: string
-  /** Members of the body of every call, unless an argument has them. */
-  readonly body?: JsonObject
+  /** Parameters of the query of every call, unless an argument has them. */
+  readonly query?: { readonly [parameter: string]: string }
 }
 
 /** A row of a gateway's table. */
@@ -146,16 +146,16 @@ export const toolRequest = (
   const use = useOf(tool, sent)
   const { operation, places } = use
   const params: { [name: string]: string } = {}
-  const query = new URLSearchParams()
+  const query = new URLSearchParams(use.query)
   const headers: { [name: string]: string } = {}
-  let body: Json = use.body ?? {}
+  let body: Json = {}
   for (const [name, place] of Object.entries(places)) {
     const value = sent[name] ?? null
     if (value === null) continue
     if (place === "wholeBody") body = value
     else if (place === "version") headers["if-match"] = `"${String(value)}"`
     else if ("body" in place) body = withMember(isObject(body) ? body : {}, place.body, value)
-    else if ("query" in place) query.append(place.query, String(value))
+    else if ("query" in place) query.set(place.query, String(value))
     // It is taken literally, also a slash or a question mark.
     else params[place.path] = encodeURIComponent(String(value))
     if (value === "" && typeof place === "object" && "path" in place)

@@ -8,12 +8,7 @@ import {
   RenameAccount
 } from "../../domain/connection/EmbeddedConnection.js"
 import { ConnectionTest } from "../../domain/connection/ConnectionTest.js"
-import {
-  CreateConnection,
-  ReconnectAccount,
-  ReconnectConnection,
-  RefreshConnection
-} from "../../domain/connection/Requests.js"
+import { CreateConnection, ReconnectAccount, ReconnectConnection } from "../../domain/connection/Requests.js"
 import { auditAction } from "../operation/Contract.js"
 import { operationsOf } from "../operation/Operation.js"
 import { putPayload, strictPayload } from "../PayloadSchema.js"
@@ -172,15 +167,15 @@ export const connectionsOperations = [
   ofCustomerConnections({
     name: "connections.refresh",
     summary: "Refresh a credential",
-    description: "Renews the access token of a connection: now, or with `force: false` only if it is due.",
+    description: "Renews the access token of a connection: now, or with `force=false` only if it is due.",
     answers: { 200: "The connection." },
-    example: { force: false },
+    parameters: { force: "`false`: only if it is due; the connection's `health` says whether that failed." },
     route: "POST /api/v1/connections/:conn/refresh",
-    body: strictPayload(RefreshConnection),
+    query: Schema.Struct({ force: Schema.optional(Schema.Literal("true", "false")) }),
     output: record(Connection.View),
     form: { idempotency: "lease" },
     permit: "connections:update",
-    use: (connections, { context, path, body }) => connections.refresh(context, path.conn, body)
+    use: (connections, { context, path, query }) => connections.refresh(context, path.conn, query.force !== "false")
   }),
   ofCustomerConnections({
     name: "connections.enable",

@@ -15,7 +15,7 @@ export const askWithUrlKeys = async (client: Api): Promise<ReadonlyMap<string, s
   const { key: weakKey } = await newKey(client, { preset: "viewer" })
   const revoked = await newKey(client, { preset: "full_access" })
   await client.call("DELETE", `/api/v1/api-keys/${revoked.id}`)
-  const unknownKey = `svk_live_${revoked.key.slice(9).split("").reverse().join("")}`
+  const unknownKey = `svk_live_${revoked.key.slice(9).split("").toReversed().join("")}`
   const notKey = `no-key-${revoked.key.slice(9)}`
   const ask = async (key: string, body: unknown, more: RequestInit = {}) => {
     const url = `${client.dev.baseUrl}${adminGateway}?customer_id=a&api_key=${encodeURIComponent(key)}`

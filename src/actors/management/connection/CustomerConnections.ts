@@ -4,7 +4,7 @@
  */
 import { Effect, Redacted, Schema } from "effect"
 import { type Connection, type UpdateConnection, connectionStatuses } from "../../../domain/connection/Connection.js"
-import type { CreateConnection, ReconnectConnection, RefreshConnection } from "../../../domain/connection/Requests.js"
+import type { CreateConnection, ReconnectConnection } from "../../../domain/connection/Requests.js"
 import { type Failure, invalid, refuseWith } from "../../../domain/Failure.js"
 import type { ConnectionId } from "../../../domain/Ids.js"
 import { Connections, type OpenedSession, type ConnectionRequest } from "../../ports/connection/Connections.js"
@@ -135,10 +135,10 @@ const make = Effect.gen(function* () {
   const get = (context: CallContext, id: string) =>
     read(context, (tx) => Effect.map(findLivingConnection(tx, context, id), viewOfConnection))
 
-  /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. */
-  const refresh = (context: CallContext, id: string, { force = true }: RefreshConnection) =>
+  /** The actor audits a refresh as the service's own; the pipeline's entry names the caller. `isForced`: also if it is not due. */
+  const refresh = (context: CallContext, id: string, isForced: boolean) =>
     sendCommand(context, id, (target, { id: known }) =>
-      Effect.zipRight(force ? connections.refresh(target) : connections.refreshDue(target), readView(context, known))
+      Effect.zipRight(isForced ? connections.refresh(target) : connections.refreshDue(target), readView(context, known))
     )
 
   const update = (context: CallContext, id: string, input: UpdateConnection) =>

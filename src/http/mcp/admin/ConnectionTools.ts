@@ -78,8 +78,8 @@ export const connectionTools: ReadonlyArray<OperationTool> = [
     uses: [
       {
         operation: operationOf("connections.refresh"),
-        places: { ...ofConnection, force: { body: "force" } },
-        body: { force: false }
+        places: { ...ofConnection, force: { query: "force" } },
+        query: { force: "false" }
       }
     ],
     isOpenWorld: true

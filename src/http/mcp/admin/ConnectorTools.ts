@@ -4,6 +4,7 @@ import type { OperationTool } from "../OperationTool.js"
 import {
   boolean,
   choice,
+  connector,
   connectorVersion,
   cursor,
   kind,
@@ -11,7 +12,6 @@ import {
   object,
   optional,
   revision,
-  slug,
   source,
   text
 } from "./ToolArguments.js"
@@ -44,7 +44,7 @@ export const connectorTools: ReadonlyArray<OperationTool> = [
     name: "svc_connector_get",
     title: "Read a connector",
     description: "Reads a connector with all parts of its definition. `revision` counts its changes.",
-    arguments: { slug, version: connectorVersion },
+    arguments: { slug: connector, version: connectorVersion },
     uses: [{ operation: operationOf("connectors.get"), places: { ...ofConnector, version: { query: "version" } } }]
   },
   {
@@ -59,7 +59,7 @@ export const connectorTools: ReadonlyArray<OperationTool> = [
     title: "Change a connector",
     description:
       "Changes the draft of a connector by a JSON merge patch: members replace those of the definition, null removes one, and lists are replaced as a whole. Published versions stay as they are.",
-    arguments: { slug, patch: object("The merge patch of the definition."), version: revision },
+    arguments: { slug: connector, patch: object("The merge patch of the definition."), version: revision },
     uses: [
       {
         operation: operationOf("connectors.patch"),
@@ -72,7 +72,7 @@ export const connectorTools: ReadonlyArray<OperationTool> = [
     title: "Delete a connector",
     description:
       "Deletes a connector of the organisation with its OAuth clients. Built-in connectors cannot be deleted.",
-    arguments: { slug },
+    arguments: { slug: connector },
     uses: [{ operation: operationOf("connectors.delete"), places: ofConnector }],
     isDestructive: true
   },
@@ -104,7 +104,7 @@ export const connectorTools: ReadonlyArray<OperationTool> = [
     title: "Export a connector",
     description:
       "Answers with the definition of a connector, as svc_connector_create and svc_connector_import take it.",
-    arguments: { slug, version: connectorVersion },
+    arguments: { slug: connector, version: connectorVersion },
     uses: [{ operation: operationOf("connectors.export"), places: { ...ofConnector, version: { query: "version" } } }]
   },
   {
@@ -113,7 +113,7 @@ export const connectorTools: ReadonlyArray<OperationTool> = [
     description:
       "Gives the draft this version and publishes it, so that connections can be created with it. A published version never changes.",
     arguments: {
-      slug,
+      slug: connector,
       version: text("MAJOR.MINOR.PATCH, above the published version."),
       notes: optional(text("What has changed, for those who read the versions."))
     },
@@ -129,7 +129,7 @@ export const connectorTools: ReadonlyArray<OperationTool> = [
     title: "Discover what a connector offers",
     description:
       "Lists the entities, actions and events of a connector, with the schemas of the actions' inputs, and how much of each common model its maps fill.",
-    arguments: { slug },
+    arguments: { slug: connector },
     uses: [{ operation: operationOf("connectors.discover"), places: { slug: { body: "connector" } } }]
   }
 ]

@@ -29,7 +29,6 @@ export const source: ToolArgument = argument({
 export const optional = ({ schema }: ToolArgument): ToolArgument => ({ schema, isRequired: false })
 
 export const connector = text("The connector's slug.")
-export const slug = connector
 export const connectorVersion = optional(
   text("A published version, as in 1.2.0. Left out: the draft, or the newest version without one.")
 )
