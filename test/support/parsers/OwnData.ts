@@ -128,6 +128,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/actors/execution/trace/Trace.ts#connectorOf",
     "src/domain/organisation/Notification.ts#plainTargetUrls",
     "src/domain/organisation/Notification.ts#recordPath",
+    "src/domain/connector/request/ActionTest.ts#staysWithin",
     "src/domain/connector/request/BaseUrl.ts#configuredUrl",
     "src/domain/connector/request/BaseUrl.ts#renderUrl",
     "src/domain/connector/request/BaseUrl.ts#urlBase",
