@@ -56,11 +56,9 @@ const gateways: ReadonlyMap<string, Gateway> = new Map([[adminGatewayPath, admin
 
 const gatewayOf = ({ target }: RequestHead): Gateway | undefined => gateways.get(pathOf(target).replace(/\/$/, ""))
 
-/** Tells a client that its key stands in its URL, where others may see it. */
-const withNotice = (reply: RawReply): RawReply => ({
-  ...reply,
-  headers: { ...reply.headers, "x-svc-notice": "key-in-url" }
-})
+/** Tells a client whose key stands in its URL that others may see it there. */
+const withNotice = (request: RequestHead, reply: RawReply): RawReply =>
+  hasUrlKey(request) ? { ...reply, headers: { ...reply.headers, "x-svc-notice": "key-in-url" } } : reply
 
 /** Makes the front of the node. */
 export const makeMcpFront = Effect.fnUntraced(function* ({ admit, recognise, serve }: Pipeline) {
@@ -143,16 +141,18 @@ export const makeMcpFront = Effect.fnUntraced(function* ({ admit, recognise, ser
     /** The reply to a request for a path of the gateways. */
     find: (sent: RawRequest): FoundReply => {
       const found = findReply(sent)
-      return hasUrlKey(sent) ? { ...found, reply: Effect.map(found.reply, withNotice) } : found
+      return { ...found, reply: Effect.map(found.reply, (reply) => withNotice(sent, reply)) }
     },
     /** The caller of a request, by its head alone. */
     recognise: (sent: RequestHead): Effect.Effect<RecognisedCaller | RawReply> => {
       const request = withoutUrlKey(sent)
-      return Either.isLeft(request)
+      const found = Either.isLeft(request)
         ? refusal(request.left)
         : recognise(gatewayRules, request.right, gatewayOf(sent)?.route)
+      return Effect.map(found, (one) => ("caller" in one ? one : withNotice(sent, one)))
     },
     /** The reply to a request that is refused before it is read. */
-    refused
+    refused: (failure: Failure, requestId: string, now: number, sent: RequestHead): RawReply =>
+      withNotice(sent, refused(failure, requestId, now))
   }
 })

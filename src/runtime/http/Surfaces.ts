@@ -175,7 +175,7 @@ export const layer = Layer.effect(
       rpc,
       cors,
       addressOf: pipeline.addressOf,
-      refused: (failure, request, requestId, now) => surfaceOf(request).refused(failure, requestId, now)
+      refused: (failure, request, requestId, now) => surfaceOf(request).refused(failure, requestId, now, request)
     })
   })
 ).pipe(Layer.provideMerge(handlersOf([...surfaceA, ...surfaceB, ...surfaceC])), Layer.provide(RefusalCounters.Default))

@@ -34,9 +34,8 @@ export const askWithUrlKeys = async (client: Api): Promise<ReadonlyMap<string, s
   const expected: ReadonlyArray<readonly [status: number, answer: Promise<Response>]> = [
     [200, ask(urlKey, message(1, "tools/list"))],
     [200, ask(urlKey, create)],
-    [200, ask(urlKey, toolCall(1, "svc_connector_get", { slug: urlKey }))],
     [200, ask(weakKey, create)],
-    [200, ask(urlKey, [message(1, "ping"), create])],
+    [200, ask(urlKey, [message(2, "ping"), create])],
     [400, ask(urlKey, "{nope")],
     [413, ask(urlKey, JSON.stringify("a".repeat(2 * 1024 * 1024)))],
     [401, ask(revoked.key, create)],
