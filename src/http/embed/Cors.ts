@@ -8,6 +8,7 @@ import { isEmbedOrigin } from "../../domain/access/EmbedOrigin.js"
 import { embedTokenPattern } from "../../domain/access/EmbedSession.js"
 import type { Unavailable } from "../../domain/Failure.js"
 import { readText } from "../auth/Authentication.js"
+import { isGatewayPath } from "../mcp/GatewayAddress.js"
 import { pathOf, type RawReply, type RequestHead } from "../Wire.js"
 import { makeTokenLookUp } from "./TokenLookUp.js"
 
@@ -89,7 +90,8 @@ export const makeCors = Effect.fnUntraced(function* (addressOf: (request: Reques
 
   const share: Cors["share"] = (request, handled) => {
     const origin = request.headers["origin"]
-    if (origin === undefined) return handled
+    // No page reads what a tool gateway replies, whatever it sends.
+    if (origin === undefined || isGatewayPath(pathOf(request.target))) return handled
     const token = sentToken(request)
     if (token === undefined) return isOptions(request) ? Effect.map(handled, (reply) => varying(reply)) : handled
     return Effect.suspend(() => {

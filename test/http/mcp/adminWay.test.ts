@@ -1,6 +1,7 @@
 /** An agent makes, tests and publishes a connector, and manages connections of it, by the tools of the admin gateway alone. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { presetPermissions } from "../../../src/domain/access/Permission.js"
+import { eventually } from "../../support/eventually.js"
 import { type Answer, type Running, start } from "../../support/InProcess.js"
 import { makeKey } from "../../support/keys.js"
 import { type CalledTool, callTool } from "../../support/mcp/Gateway.js"
@@ -286,8 +287,10 @@ describe("a connection", () => {
     const gone = await called("svc_connection_disconnect", { connectionId: kept, revokeAtProvider: false })
     assert.strictEqual(gone.status, "disconnected")
     await called("svc_connection_disconnect", { connectionId: ended })
-    for (let waits = 0; provider.revoked.length === before && waits < 500; waits++)
-      await new Promise((resolve) => setTimeout(resolve, 10))
+    await eventually(
+      async () => provider.revoked.length,
+      (revoked) => revoked > before
+    )
     assert.strictEqual(provider.revoked.length, before + 1)
     assert.strictEqual((await refused("svc_connection_get", { connectionId: kept }))[0], "NOT_FOUND")
   })

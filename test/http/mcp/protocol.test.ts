@@ -3,6 +3,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Option } from "effect"
 import { createHash, createHmac } from "node:crypto"
 import { signIdentity } from "../../../src/domain/delivery/Signature.js"
+import { openPanel } from "../../support/embed.js"
 import { type Ask, type Running, start } from "../../support/InProcess.js"
 import { makeKey } from "../../support/keys.js"
 import { adminGateway, callTool, message, post, toolCall } from "../../support/mcp/Gateway.js"
@@ -263,9 +264,23 @@ describe("who may call", () => {
     assert.deepStrictEqual([wrong.status, wrong.body.error.data.code], [401, "IDENTITY_HMAC_INVALID"])
   })
 
-  it("no embed session, and no session of a person", async () => {
-    const answer = await post(svc, listed(1), { key: `${"a".repeat(43)}` })
-    assert.strictEqual(answer.status, 401)
+  it("no embed session, whose page may read what the API answers, and no session of a person", async () => {
+    const origin = "https://app.example.com"
+    const { ask, token } = await openPanel(svc, svc.first.customerId, { allowedOrigins: [origin] })
+    const api = await ask("GET", "/connectors", { headers: { origin } })
+    assert.strictEqual(api.headers["access-control-allow-origin"], origin)
+    for (const [headers, status] of [
+      [{ origin }, 403],
+      [{}, 401]
+    ] as const) {
+      const answer = await post(svc, listed(1), { key: token, headers })
+      assert.strictEqual(answer.status, status, answer.text)
+      assert.notProperty(answer.headers, "access-control-allow-origin")
+    }
+    const preflight = { origin, "access-control-request-method": "POST" }
+    const asked = await svc.ask("OPTIONS", adminGateway, { headers: preflight })
+    assert.strictEqual(asked.status, 403)
+    assert.isEmpty(Object.keys(asked.headers).filter((name) => name.startsWith("access-control-")))
     const cookie = await svc.ask("POST", adminGateway, { body: listed(1), headers: { cookie: "svc_session=x" } })
     assert.strictEqual(cookie.status, 401)
   })
