@@ -177,10 +177,7 @@ export const ownCalls: { readonly [reason: string]: ReadonlyArray<string> } = {
     "src/runtime/cluster/ChangeNotices.ts#openChangeNotices",
     "src/runtime/cluster/CommitNotices.ts#openCommitNotices"
   ],
-  "what the kernel tells of the service's own processes, and of the machine": [
-    "src/runtime/mcp/OwnHosts.ts#inUrl",
-    "src/runtime/process/StartPriority.ts#threadsOf"
-  ],
+  "what the kernel tells of the service's own processes": ["src/runtime/process/StartPriority.ts#threadsOf"],
   "lines of the service's own processes, in pieces of 4 MiB at most": ["src/runtime/process/Lines.ts#splitLines"],
   "an answer that an operation of this node has just written": [
     "src/http/mcp/OperationTool.ts#valueIn",
