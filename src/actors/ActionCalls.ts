@@ -40,7 +40,7 @@ export interface ActionCall {
   /** Instead of the action's own. */
   readonly timeoutMillis?: number | undefined
   readonly earlierAttempts?: number
-  /** As in `ConnectedCall`. What another origin answers then says nothing of the credential. */
+  /** As in `ConnectedCall`. A refusal by another origin then neither renews the credential nor counts against it. */
   readonly anyOrigin?: boolean
   readonly onAttempt?: (attempt: Attempt) => void
   readonly onStatus?: (status: number) => void

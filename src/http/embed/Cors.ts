@@ -90,7 +90,7 @@ export const makeCors = Effect.fnUntraced(function* (addressOf: (request: Reques
 
   const share: Cors["share"] = (request, handled) => {
     const origin = request.headers["origin"]
-    // No page reads what a tool gateway replies, whatever it sends.
+    // Tool gateways are not called by pages: their replies never have these headers, not even with an embed token.
     if (origin === undefined || isGatewayPath(pathOf(request.target))) return handled
     const token = sentToken(request)
     if (token === undefined) return isOptions(request) ? Effect.map(handled, (reply) => varying(reply)) : handled

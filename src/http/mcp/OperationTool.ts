@@ -189,12 +189,22 @@ const cutText = (text: string): string =>
     ? text
     : `${text.slice(0, answerCharacters)}… (cut: the answer has ${text.length} characters, which structuredContent has in full)`
 
+/** The longest answer that is also given as a value, in characters of JSON: each copy of it is made on the main loop. */
+const structuredCharacters = 1024 * 1024
+
 const decoder = new TextDecoder()
 
-const valueIn = ({ body }: RawReply): Json => {
-  const text = typeof body === "string" ? body : body instanceof Uint8Array ? decoder.decode(body) : ""
-  return text === "" ? null : (JSON.parse(text) as Json)
-}
+const textIn = ({ body }: RawReply): string =>
+  typeof body === "string" ? body : body instanceof Uint8Array ? decoder.decode(body) : ""
+
+const valueIn = (text: string): Json => (text === "" ? null : (JSON.parse(text) as Json))
+
+/** The answer whose value would be too large: its beginning. What the call did stays done. */
+const longAnswer = (text: string): ToolAnswer => ({
+  isError: false,
+  text: `${text.slice(0, answerCharacters)}… (cut: the answer has ${text.length} characters, and a tool gives at most ${structuredCharacters}; the API gives all of it)`,
+  structured: undefined
+})
 
 /** The record without its envelope, with the number of its changes where its own `version` is another; a list as it is. */
 const recordIn = (value: JsonObject, etag: string | undefined): JsonObject => {
@@ -234,7 +244,9 @@ const refusalIn = (error: JsonObject, use: OperationUse): JsonObject => {
 
 /** The answer to a call, from the reply of its operation. */
 export const toolAnswer = (reply: RawReply, use: OperationUse): ToolAnswer => {
-  const value = valueIn(reply)
+  const json = textIn(reply)
+  if (reply.status < 400 && json.length > structuredCharacters) return longAnswer(json)
+  const value = valueIn(json)
   if (reply.status >= 400) {
     const error = isObject(value) ? refusalIn(value, use) : { message: "the call was refused" }
     return { isError: true, text: JSON.stringify(error), structured: error }

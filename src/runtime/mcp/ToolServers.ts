@@ -16,8 +16,8 @@ type Library = typeof McpLibrary
 /** The headers by which clients name version, method and tool. */
 const protocolHeaders = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"]
 
-/** The request as the library reads it; its address tells nothing. */
-const requestOf = (sent: RequestHead["headers"], body: string): Request => {
+/** The request as the library reads it, which gets the messages apart from it; its address tells nothing. */
+const requestOf = (sent: RequestHead["headers"]): Request => {
   const headers = new Headers()
   for (const name of protocolHeaders) {
     const value = sent[name]
@@ -25,7 +25,7 @@ const requestOf = (sent: RequestHead["headers"], body: string): Request => {
   }
   // What takes anything takes both types that the protocol asks for.
   if (/(?:^|,)\s*\*\/\*/.test(sent["accept"] ?? "*/*")) headers.set("accept", "application/json, text/event-stream")
-  return new Request("http://svc/mcp", { method: "POST", headers, body })
+  return new Request("http://svc/mcp", { method: "POST", headers })
 }
 
 const replyOf = async (response: Response): Promise<RawReply> => {
@@ -101,7 +101,7 @@ export const layer = (path: string): Layer.Layer<ToolProtocol> =>
             const library = yield* loaded
             const runtime = yield* Effect.runtime<never>()
             const server = () => serverOf(library, offered, (effect) => Runtime.runPromise(runtime, effect))
-            const request = requestOf(headers, JSON.stringify(body))
+            const request = requestOf(headers)
             const reply = yield* Effect.promise(async () =>
               replyOf(
                 (await library.isLegacyRequest(request, body))

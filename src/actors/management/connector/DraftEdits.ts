@@ -1,6 +1,6 @@
 /**
  * Changes a connector's draft by less than the whole of it: reads the current definition, changes and validates it, and saves
- * it if nobody has changed the connector in between. Contract: connector record; versioning policy.
+ * it unless the connector has changed in between. Contract: connector record; versioning policy.
  */
 import { Effect } from "effect"
 import type { ConnectorDefinition } from "../../../domain/connector/Definition.js"

@@ -1,10 +1,7 @@
 /** The operations on the actions of a connector's draft, and on their versions. Specification: Surface C. */
 import { Schema } from "effect"
-import { ConnectorPartReads, PartList } from "../../../actors/management/connector/ConnectorPartReads.js"
-import { ConnectorParts } from "../../../actors/management/connector/ConnectorParts.js"
+import { PartList } from "../../../actors/management/connector/ConnectorPartReads.js"
 import type { JsonObject } from "../../../domain/Json.js"
-import { auditAction } from "../../operation/Contract.js"
-import { operationsOf } from "../../operation/Operation.js"
 import { empty, newRecord, page, record } from "../../operation/Output.js"
 import {
   ActionPart,
@@ -16,27 +13,12 @@ import {
   readReply,
   removedReply
 } from "./PartSchemas.js"
+import { changesOfParts, readsOfParts } from "./PartRows.js"
 
 const parameters = { act: "The name of the action." }
 
-const ofReads = operationsOf({
-  with: ConnectorPartReads,
-  resource: "connector",
-  sharing: "read",
-  scoped: { connector: "record" },
-  permit: "connectors:read",
-  parameters
-})
-
-const ofChanges = operationsOf({
-  with: ConnectorParts,
-  resource: "connector",
-  sharing: "change",
-  scoped: { connector: "record" },
-  permit: "connectors:write",
-  audit: auditAction("connector.update"),
-  parameters
-})
+const ofReads = readsOfParts(parameters)
+const ofChanges = changesOfParts(parameters)
 
 const ActionQuery = Schema.Struct({
   version: Schema.optional(

@@ -1,24 +1,15 @@
 /** The operations on the auth methods of a connector's draft. Specification: Surface C. */
-import { ConnectorPartReads, PartList } from "../../../actors/management/connector/ConnectorPartReads.js"
-import { ConnectorParts } from "../../../actors/management/connector/ConnectorParts.js"
-import { auditAction } from "../../operation/Contract.js"
-import { operationsOf } from "../../operation/Operation.js"
+import { PartList } from "../../../actors/management/connector/ConnectorPartReads.js"
 import { empty, newRecord, page, record } from "../../operation/Output.js"
 import { AuthMethodPart, newPartReply, partReply, PatchBody, readReply, removedReply } from "./PartSchemas.js"
+import { changesOfParts, readsOfParts } from "./PartRows.js"
 
-const ofChanges = operationsOf({
-  with: ConnectorParts,
-  resource: "connector",
-  sharing: "change",
-  scoped: { connector: "record" },
-  permit: "connectors:write",
-  audit: auditAction("connector.update"),
-  parameters: { mtd: "The id of the auth method." }
-})
+const ofReads = readsOfParts({})
+const ofChanges = changesOfParts({ mtd: "The id of the auth method." })
 
 /** The operations of the group `authMethods`, in the order of the documents. */
 export const authMethodsOperations = [
-  operationsOf({ with: ConnectorPartReads, resource: "connector", sharing: "read", permit: "connectors:read" })({
+  ofReads({
     name: "authMethods.list",
     summary: "List the auth methods of a connector",
     description:
@@ -27,7 +18,6 @@ export const authMethodsOperations = [
     route: "GET /api/v1/connectors/:ctr/auth-methods",
     query: PartList,
     output: page(AuthMethodPart),
-    scoped: { connector: "record" },
     use: (reads, { context, path, query }) => readReply(context, reads.listAuthMethods(context, path.ctr, query))
   }),
   ofChanges({

@@ -1,31 +1,13 @@
 /** The operations on the webhooks of a connector's draft, and the list of its events. Specification: Surface C. */
-import { ConnectorPartReads, PartList } from "../../../actors/management/connector/ConnectorPartReads.js"
-import { ConnectorParts } from "../../../actors/management/connector/ConnectorParts.js"
-import { auditAction } from "../../operation/Contract.js"
-import { operationsOf } from "../../operation/Operation.js"
+import { PartList } from "../../../actors/management/connector/ConnectorPartReads.js"
 import { empty, page, record } from "../../operation/Output.js"
 import { EventView, partReply, readReply, removedReply, WebhookPart } from "./PartSchemas.js"
+import { changesOfParts, readsOfParts } from "./PartRows.js"
 
 const parameters = { whk: "The id of the webhook in the definition." }
 
-const ofReads = operationsOf({
-  with: ConnectorPartReads,
-  resource: "connector",
-  sharing: "read",
-  scoped: { connector: "record" },
-  permit: "connectors:read",
-  parameters
-})
-
-const ofChanges = operationsOf({
-  with: ConnectorParts,
-  resource: "connector",
-  sharing: "change",
-  scoped: { connector: "record" },
-  permit: "connectors:write",
-  audit: auditAction("connector.update"),
-  parameters
-})
+const ofReads = readsOfParts(parameters)
+const ofChanges = changesOfParts(parameters)
 
 /** The operations of the group `webhookConfigs`, in the order of the documents. */
 export const webhookConfigsOperations = [

@@ -160,7 +160,7 @@ export const hasFields = (form: SchemaForm): boolean => fieldsOfForm(form).lengt
 const entered = (field: FormField, values: FormValues): string => entryOf(values, field.name) ?? ""
 
 const isTick = ({ type }: FormField) => type === "boolean"
-/** Whether anything was entered. An empty checkbox does not count: perhaps nobody looked at it. */
+/** Whether anything was entered. An empty checkbox does not count: the person may not have seen it. */
 const isEntered = (field: FormField, values: FormValues): boolean =>
   isTick(field) ? entered(field, values) === "true" : entered(field, values).trim() !== ""
 
